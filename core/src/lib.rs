@@ -1,0 +1,1 @@
+//! Ganger: a supervised pool of worker processes.
