@@ -1,0 +1,110 @@
+//! How soon to start a worker again after starts that failed.
+
+use std::time::Duration;
+
+use crate::time::Timestamp;
+
+const FIRST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(10);
+/// So many failed starts in a row, with no worker alive, and calls fail at once.
+const BREAKS_AT: u32 = 3;
+/// So many starts in a row may be ended by a SIGKILL that is not ours before they count as failed: somebody else's kill says
+/// nothing about the code, and a pool under fire must fill up at once. A machine without memory kills every start.
+const FOREIGN_KILLS_FORGIVEN: u32 = 20;
+/// A worker that dies this soon after it was ready, with no call answered, started badly too.
+pub(crate) const EARLY_DEATH: Duration = Duration::from_secs(5);
+
+/// What a bad start looks like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BadStart {
+    /// It was never ready, or died soon after with nothing to do.
+    Failed,
+    /// It died soon after it was ready, while it ran calls. That may be the calls' doing, so that it puts the next start off
+    /// but makes no other call fail.
+    DiedAtWork,
+    /// Somebody else killed it.
+    KilledFromOutside,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct StartBackoff {
+    bad_starts: u32,
+    failed_starts: u32,
+    foreign_kills: u32,
+    not_before: Timestamp,
+}
+
+impl StartBackoff {
+    /// A start went badly: the next waits twice as long as the last did, from 200 ms up to 10 s.
+    pub(crate) fn fail(&mut self, now: Timestamp, kind: BadStart) -> Timestamp {
+        if kind == BadStart::KilledFromOutside && self.foreign_kills < FOREIGN_KILLS_FORGIVEN {
+            self.foreign_kills += 1;
+            return now;
+        }
+        let factor = 1_u32.checked_shl(self.bad_starts).unwrap_or(u32::MAX);
+        self.bad_starts += 1;
+        self.failed_starts += u32::from(kind != BadStart::DiedAtWork);
+        self.not_before = now.after(FIRST.saturating_mul(factor).min(LONGEST));
+        self.not_before
+    }
+
+    /// A call was answered: workers start well again.
+    pub(crate) fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(crate) fn allows(&self, now: Timestamp) -> bool {
+        now >= self.not_before
+    }
+
+    /// Whether the last start went badly; then workers are tried one at a time.
+    pub(crate) fn is_cautious(&self) -> bool {
+        self.bad_starts > 0
+    }
+
+    /// Whether so many failed that calls should not wait for the next.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.failed_starts >= BREAKS_AT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_from_200_ms_to_10_s_and_reset() {
+        let mut backoff = StartBackoff::default();
+        let mut fail = || backoff.fail(Timestamp::ZERO, BadStart::Failed).elapsed().as_millis();
+        let waits: Vec<u128> = (0..8).map(|_| fail()).collect();
+        assert_eq!(waits, [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
+        for _ in 0..40 {
+            fail();
+        }
+        assert!(!backoff.allows(Timestamp::from_elapsed(Duration::from_secs(9))));
+        backoff.reset();
+        assert!(backoff.allows(Timestamp::ZERO) && !backoff.is_cautious() && !backoff.is_broken());
+    }
+
+    #[test]
+    fn deaths_at_work_put_starts_off_and_break_nothing() {
+        let mut backoff = StartBackoff::default();
+        for _ in 0..10 {
+            backoff.fail(Timestamp::ZERO, BadStart::DiedAtWork);
+        }
+        assert!(backoff.is_cautious() && !backoff.allows(Timestamp::ZERO) && !backoff.is_broken());
+    }
+
+    #[test]
+    fn kills_from_outside_are_forgiven_for_a_while() {
+        let mut backoff = StartBackoff::default();
+        for _ in 0..FOREIGN_KILLS_FORGIVEN {
+            backoff.fail(Timestamp::ZERO, BadStart::KilledFromOutside);
+        }
+        assert!(!backoff.is_cautious() && backoff.allows(Timestamp::ZERO));
+        for _ in 0..BREAKS_AT {
+            backoff.fail(Timestamp::ZERO, BadStart::KilledFromOutside);
+        }
+        assert!(backoff.is_broken());
+    }
+}

@@ -1,0 +1,70 @@
+//! Past facts for observers. The shell adds what only it knows: pids, names, memory.
+
+use std::time::Duration;
+
+use crate::failure::DeathCause;
+use crate::id::{CallId, WorkerId};
+use crate::input::Exit;
+
+/// Something that happened in the pool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A worker's process is being started.
+    WorkerStart {
+        /// Which worker.
+        worker: WorkerId,
+    },
+    /// A worker can take calls.
+    WorkerReady {
+        /// Which worker.
+        worker: WorkerId,
+        /// From spawn to ready.
+        started_in: Duration,
+    },
+    /// A worker is gone.
+    WorkerExit {
+        /// Which worker.
+        worker: WorkerId,
+        /// How its process ended.
+        exit: Exit,
+        /// Calls it had.
+        running: usize,
+        /// Calls it had answered.
+        calls: u64,
+        /// Why, in a word.
+        reason: ExitReason,
+        /// Why, exactly.
+        cause: DeathCause,
+    },
+    /// A call is going to run again.
+    CallRetry {
+        /// Which call.
+        call: CallId,
+        /// The attempt that was lost.
+        attempt: u32,
+        /// How often it may run again.
+        retries: u32,
+        /// The worker that died.
+        worker: WorkerId,
+    },
+    /// A call was refused because the queue is full; not repeated until the queue has drained.
+    QueueFull {
+        /// Calls waiting.
+        waiting: usize,
+        /// Bytes waiting.
+        bytes: u64,
+    },
+    /// The queue is empty again after it had been full.
+    QueueDrain,
+}
+
+/// Why a worker is gone, in a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExitReason {
+    /// It died or was killed for what it did.
+    Crash,
+    /// It never became ready.
+    StartFailed,
+    /// It was no longer wanted.
+    Shutdown,
+}

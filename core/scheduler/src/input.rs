@@ -1,0 +1,83 @@
+//! What the scheduler hears: commands of the app and reports about workers.
+
+use std::time::Duration;
+
+use crate::call::CallSpec;
+use crate::id::{CallId, WorkerId};
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The app wants a call to run. Ids must rise.
+    Submit {
+        /// The call's new id.
+        call: CallId,
+        /// What is asked.
+        spec: CallSpec,
+    },
+    /// The app no longer wants a call. Unknown and settled calls are ignored.
+    Cancel {
+        /// Which call.
+        call: CallId,
+    },
+    /// No new calls; what waits and runs is finished within `timeout`, then workers stop.
+    Close {
+        /// How long what waits and runs may take; none: as long as it takes.
+        timeout: Option<Duration>,
+    },
+    /// Everything ends now.
+    Terminate,
+    /// A process that the pool did not start wants to be a worker of it.
+    Attach {
+        /// The shell's own number for it, returned in [`Action::Admit`](crate::Action::Admit).
+        attachment: u64,
+    },
+    /// A worker can take calls.
+    Ready {
+        /// Which worker.
+        worker: WorkerId,
+    },
+    /// The worker sent something about a call that did not end it.
+    Heard {
+        /// Which worker.
+        worker: WorkerId,
+        /// Which call.
+        call: CallId,
+    },
+    /// The worker answered a call, with a result or with an error of its own.
+    Answered {
+        /// Which worker.
+        worker: WorkerId,
+        /// Which call.
+        call: CallId,
+    },
+    /// The worker broke the protocol.
+    Violated {
+        /// Which worker.
+        worker: WorkerId,
+    },
+    /// The worker's process is gone, or could not be started at all.
+    Exited {
+        /// Which worker.
+        worker: WorkerId,
+        /// How it ended.
+        exit: Exit,
+        /// Calls assigned to it of which not one byte was written.
+        unwritten: Vec<CallId>,
+    },
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It ended, and somebody else reaped it.
+    Unknown,
+    /// It could not be started.
+    NotStarted,
+    /// An attached worker closed its lanes; its process is not ours to watch.
+    Detached,
+}

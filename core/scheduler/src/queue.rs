@@ -1,0 +1,150 @@
+//! Calls that wait: who is next, and whether there is room for one more.
+
+use std::collections::BTreeMap;
+
+use crate::id::CallId;
+
+/// Where a call stands. Smaller goes first: higher priority, then calls that lost an attempt, then order of submission.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Rank {
+    priority: std::cmp::Reverse<i32>,
+    line: Line,
+    call: CallId,
+}
+
+/// The two lines of one priority.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Line {
+    /// Calls that had been assigned and come back. They were admitted once and count for no bound.
+    Returned,
+    /// Calls that wait for their first attempt.
+    Fresh,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    slots: u32,
+    bytes: u64,
+}
+
+/// A waiting call, as seen by who looks for the next one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) call: CallId,
+    pub(crate) slots: u32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    entries: BTreeMap<Rank, Entry>,
+    ranks: BTreeMap<CallId, Rank>,
+    slots: u64,
+    fresh: usize,
+    fresh_bytes: u64,
+}
+
+impl Queue {
+    /// Whether one more fresh call of `bytes` may wait, given bounds in calls and bytes. Size alone never keeps a call
+    /// out: when no bytes wait, any size is admitted.
+    pub(crate) fn admits(&self, bytes: u64, max_calls: usize, max_bytes: u64) -> bool {
+        let bytes_fit = self.fresh_bytes == 0 || self.fresh_bytes.saturating_add(bytes) <= max_bytes;
+        self.fresh < max_calls && bytes_fit
+    }
+
+    pub(crate) fn push_fresh(&mut self, call: CallId, priority: i32, slots: u32, bytes: u64) {
+        self.fresh += 1;
+        self.fresh_bytes += bytes;
+        self.insert(Rank { priority: std::cmp::Reverse(priority), line: Line::Fresh, call }, slots, bytes);
+    }
+
+    pub(crate) fn push_returned(&mut self, call: CallId, priority: i32, slots: u32) {
+        self.insert(Rank { priority: std::cmp::Reverse(priority), line: Line::Returned, call }, slots, 0);
+    }
+
+    /// Takes a call out, wherever it stands. False if it does not wait.
+    pub(crate) fn remove(&mut self, call: CallId) -> bool {
+        let Some(rank) = self.ranks.remove(&call) else { return false };
+        let entry = self.entries.remove(&rank).expect("every rank has its entry");
+        self.slots -= u64::from(entry.slots);
+        if rank.line == Line::Fresh {
+            self.fresh -= 1;
+            self.fresh_bytes -= entry.bytes;
+        }
+        true
+    }
+
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = Waiting> + '_ {
+        self.entries.iter().map(|(rank, entry)| Waiting { call: rank.call, slots: entry.slots })
+    }
+
+    pub(crate) fn first(&self) -> Option<CallId> {
+        self.entries.first_key_value().map(|(rank, _)| rank.call)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Slots that all waiting calls want together.
+    pub(crate) fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// Bytes of the calls that count for the bound.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.fresh_bytes
+    }
+
+    fn insert(&mut self, rank: Rank, slots: u32, bytes: u64) {
+        self.slots += u64::from(slots);
+        self.ranks.insert(rank.call, rank);
+        let before = self.entries.insert(rank, Entry { slots, bytes });
+        debug_assert!(before.is_none(), "a call waits once");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(queue: &Queue) -> Vec<u64> {
+        queue.in_order().map(|waiting| waiting.call.0).collect()
+    }
+
+    #[test]
+    fn higher_priority_first_then_returned_then_submission() {
+        let mut queue = Queue::default();
+        queue.push_fresh(CallId(1), 0, 1, 0);
+        queue.push_fresh(CallId(2), 5, 1, 0);
+        queue.push_fresh(CallId(3), 0, 1, 0);
+        queue.push_returned(CallId(5), 0, 1);
+        queue.push_returned(CallId(4), 0, 1);
+        assert_eq!(order(&queue), [2, 4, 5, 1, 3]);
+    }
+
+    #[test]
+    fn a_removed_call_frees_its_place_at_once() {
+        let mut queue = Queue::default();
+        queue.push_fresh(CallId(1), 0, 2, 10);
+        assert!(!queue.admits(1, 1, 100));
+        assert!(queue.remove(CallId(1)));
+        assert!(!queue.remove(CallId(1)));
+        assert!(queue.admits(1, 1, 100));
+        assert_eq!((queue.slots(), queue.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn any_size_is_admitted_when_no_bytes_wait_and_returned_calls_count_for_nothing() {
+        let mut queue = Queue::default();
+        assert!(queue.admits(1_000, 1, 10));
+        queue.push_returned(CallId(1), 0, 1);
+        assert!(queue.admits(1_000, 1, 10));
+        queue.push_fresh(CallId(2), 0, 1, 1_000);
+        assert!(!queue.admits(1, 5, 10));
+    }
+}

@@ -1,0 +1,129 @@
+//! From the queue to workers, and from what still waits to new workers.
+
+use super::Scheduler;
+use crate::action::Action;
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::id::{CallId, WorkerId};
+use crate::scaling::{Demand, workers_wanted};
+use crate::timers::TimerKey;
+use crate::worker::Origin;
+
+/// How many calls behind one that fits nowhere are looked at, so that a decision costs the same however many wait.
+const LOOK_PAST: usize = 64;
+
+impl Scheduler {
+    /// Hands out calls as long as one fits. A call that fits nowhere keeps the worker that will soonest have room for it;
+    /// the calls behind it go to others.
+    pub(super) fn dispatch(&mut self) {
+        while self.placement.room() > 0 {
+            let Some((call, worker)) = self.next_fit() else { return };
+            self.assign(call, worker);
+        }
+    }
+
+    fn next_fit(&self) -> Option<(CallId, WorkerId)> {
+        let mut kept: Option<WorkerId> = None;
+        for waiting in self.queue.in_order().take(LOOK_PAST) {
+            let mut excluded = self.calls[&waiting.call].excluded.clone();
+            excluded.extend(kept);
+            if let Some(worker) = self.placement.choose(waiting.slots, &excluded) {
+                return Some((waiting.call, worker));
+            }
+            kept = kept.or_else(|| self.placement.soonest(waiting.slots, &excluded));
+        }
+        None
+    }
+
+    fn assign(&mut self, id: CallId, worker: WorkerId) {
+        self.queue.remove(id);
+        self.timers.clear(TimerKey::QueueTimeout(id));
+        let call = self.calls.get_mut(&id).expect("a waiting call is known");
+        call.begin(worker, self.now);
+        let slots = call.spec.slots;
+        if let Some(span) = call.spec.timeout {
+            self.timers.set(TimerKey::Timeout(id), self.now.after(span));
+        }
+        self.actions.push_back(Action::Assign {
+            worker,
+            call: id,
+            attempt: call.attempts,
+            remaining: call.remaining(self.now),
+        });
+        self.placement.take(worker, slots);
+        let holder = self.roster.worker_mut(worker).expect("placement knows live workers only");
+        holder.running.insert(id, slots);
+    }
+
+    /// Starts as many workers as are wanted and may be started now.
+    pub(super) fn start_workers(&mut self) {
+        if !self.wants_workers() {
+            return;
+        }
+        let alive = self.roster.own_alive();
+        let demand = Demand {
+            waiting_slots: self.queue.slots(),
+            room: self.placement.room() + self.room_of_starting(),
+            alive,
+            concurrency: self.config.concurrency,
+            most: self.config.workers,
+        };
+        self.target = self.target.max(workers_wanted(demand)).min(self.config.workers.max(alive));
+        let missing = self.target.saturating_sub(alive);
+        let allowed =
+            if self.backoff.is_cautious() { 1_u32.saturating_sub(self.roster.starting()) } else { missing };
+        if missing > 0 && !self.backoff.allows(self.now) {
+            return;
+        }
+        for _ in 0..missing.min(allowed) {
+            self.spawn();
+        }
+    }
+
+    /// When workers start badly and none is left, calls that wait are told at once.
+    pub(super) fn fail_hopeless_calls(&mut self) {
+        if !self.is_hopeless() {
+            return;
+        }
+        while let Some(id) = self.queue.first() {
+            self.queue.remove(id);
+            let call = self.calls.remove(&id).expect("a waiting call is known");
+            self.settle(id, call, Failure::StartFailed);
+        }
+    }
+
+    /// Starts failed again and again, and no worker serves or is being tried.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.backoff.is_broken() && !self.roster.any_alive()
+    }
+
+    /// Slots that waiting calls may count on before they count for the queue: those of starting workers and of workers
+    /// that may yet be started.
+    pub(super) fn room_to_come(&self) -> usize {
+        let startable = self.config.workers.saturating_sub(self.roster.own_alive());
+        let slots = self.placement.room()
+            + self.room_of_starting()
+            + u64::from(startable) * u64::from(self.config.concurrency);
+        usize::try_from(slots).unwrap_or(usize::MAX)
+    }
+
+    fn wants_workers(&self) -> bool {
+        if self.backoff.is_broken() && !self.roster.any_alive() {
+            // Nobody is tried in the background when all is broken; a waiting call is what asks for the next try.
+            return !self.queue.is_empty();
+        }
+        self.phase.accepts_calls() || !self.queue.is_empty()
+    }
+
+    fn room_of_starting(&self) -> u64 {
+        u64::from(self.roster.starting()) * u64::from(self.config.concurrency)
+    }
+
+    fn spawn(&mut self) {
+        let worker = self.roster.seat(Origin::Spawned, self.now);
+        self.counters.started += 1;
+        self.timers.set(TimerKey::WorkerStart(worker), self.now.after(self.config.start_timeout));
+        self.actions.push_back(Action::Spawn { worker });
+        self.emit(Event::WorkerStart { worker });
+    }
+}

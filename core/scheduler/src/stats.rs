@@ -1,0 +1,57 @@
+//! Numbers for people who look.
+
+use std::time::Duration;
+
+use crate::id::WorkerId;
+
+/// What was counted since the pool began. Every submitted call is in exactly one of `answered`, `failed`, `cancelled` once it is
+/// settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Calls submitted, refused ones too.
+    pub submitted: u64,
+    /// Calls settled by their worker's answer.
+    pub answered: u64,
+    /// Calls settled without an answer, cancelled ones not counted.
+    pub failed: u64,
+    /// Calls settled because the caller gave up.
+    pub cancelled: u64,
+    /// Attempts lost with a worker and followed by another.
+    pub retried: u64,
+    /// Workers started.
+    pub started: u64,
+    /// Workers that died without being asked to.
+    pub crashed: u64,
+    /// Starts that failed.
+    pub start_failed: u64,
+}
+
+/// A picture of the pool at one moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stats {
+    /// What was counted.
+    pub counters: Counters,
+    /// Calls waiting.
+    pub queued: usize,
+    /// Bytes of input waiting.
+    pub queued_bytes: u64,
+    /// Every worker whose process is not known to be gone.
+    pub workers: Vec<WorkerView>,
+}
+
+/// A worker at one moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WorkerView {
+    /// Which worker.
+    pub worker: WorkerId,
+    /// Takes calls.
+    pub ready: bool,
+    /// Not ready yet.
+    pub starting: bool,
+    /// Calls in progress, those that it was asked to stop too.
+    pub running: usize,
+    /// Calls it has answered.
+    pub answered: u64,
+    /// Since it was spawned.
+    pub age: Duration,
+}
