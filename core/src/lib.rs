@@ -1,1 +1,3 @@
 //! Ganger: a supervised pool of worker processes.
+
+pub mod options;

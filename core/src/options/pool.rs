@@ -1,0 +1,217 @@
+//! The options of a pool.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::table::{Field, OptionDefault, OptionKind, OptionRow, OptionValue, field};
+use super::worker::WorkerDraft;
+use super::{CALL_FIELDS, OptionError, Surface, WorkerCommand, read};
+
+/// The options of a pool, all of them valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolOptions {
+    /// What a worker is.
+    pub worker: WorkerCommand,
+    /// What events, errors and workers call the pool.
+    pub name: String,
+    /// The most workers; `None` is one for each usable CPU.
+    pub workers: Option<u32>,
+    /// Slots of a worker.
+    pub concurrency: NonZeroU32,
+    /// The most calls that may wait.
+    pub max_queue: u32,
+    /// The most bytes of input that may wait.
+    pub max_queue_bytes: u64,
+    /// What a full queue does with another call.
+    pub when_full: WhenFull,
+    /// The longest that one attempt may run.
+    pub timeout: Option<Duration>,
+    /// The longest that a call may wait for its first attempt.
+    pub queue_timeout: Option<Duration>,
+    /// The longest that a call may take in all.
+    pub deadline: Option<Duration>,
+    /// How long a call may take to stop when asked to, before its worker is killed.
+    pub cancel_grace: Duration,
+    /// How long `close` lets calls run on.
+    pub close_timeout: Duration,
+    /// How long a worker may take to exit when asked to.
+    pub stop_timeout: Duration,
+    /// How long a worker may take from its start to ready.
+    pub start_timeout: Duration,
+    /// How often an idempotent call may run again.
+    pub retries: u32,
+    /// The largest input or result, in bytes.
+    pub max_payload: u64,
+    /// The most memory that the system gives a worker process, in bytes.
+    pub memory_limit: Option<u64>,
+    /// Variables that workers get beside the host's; `None` removes one of the host's.
+    pub env: BTreeMap<String, Option<String>>,
+    /// Where workers run; `None` is where the host does.
+    pub cwd: Option<PathBuf>,
+    /// Whether workers that a person starts by hand may attach, and where.
+    pub endpoint: Option<Endpoint>,
+}
+
+/// What a full queue does with another call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// It fails at once with `QUEUE_FULL`.
+    #[default]
+    Reject,
+}
+
+/// Where workers attach that a person starts by hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// At this path.
+    At(PathBuf),
+    /// In a private directory of the pool's choosing.
+    Private,
+}
+
+impl PoolOptions {
+    /// A pool of such workers with every option at its default.
+    pub fn new(worker: WorkerCommand) -> PoolOptions {
+        let draft = PoolDraft::new();
+        PoolOptions { name: worker.default_name(), worker, ..draft.options }
+    }
+
+    /// Reads the options of a pool from a plain map.
+    ///
+    /// # Errors
+    /// An option that is unknown, of the wrong type or out of range; no worker kind or several; `workers: 0` without an endpoint.
+    pub fn parse(map: &Map<String, Value>, surface: Surface) -> Result<PoolOptions, OptionError> {
+        let mut draft = PoolDraft::new();
+        read::fill(&mut draft, map, surface, POOL_FIELDS, (CALL_FIELDS, "a call, not of a pool"))?;
+        let worker = draft.worker.resolve(surface)?;
+        let options = draft.options;
+        if options.workers == Some(0) && options.endpoint.is_none() {
+            let problem =
+                "option \"workers\" is 0, but must be at least 1 unless \"endpoint\" lets workers attach";
+            return Err(OptionError::conflict("workers", surface, problem.to_owned()));
+        }
+        let name = draft.name.unwrap_or_else(|| worker.default_name());
+        Ok(PoolOptions { worker, name, ..options })
+    }
+}
+
+/// Every option of a pool, in the order of the reference page.
+pub fn pool_options() -> impl Iterator<Item = &'static OptionRow> {
+    POOL_FIELDS.iter().map(|field| &field.row)
+}
+
+/// Options while they are read: the worker's kind and name are known only when all are.
+pub(crate) struct PoolDraft {
+    worker: WorkerDraft,
+    name: Option<String>,
+    options: PoolOptions,
+}
+
+impl PoolDraft {
+    /// Every row at its default. The values here only fill the gaps until the table has spoken.
+    fn new() -> PoolDraft {
+        let options = PoolOptions {
+            worker: WorkerCommand::Command { argv: Vec::new() },
+            name: String::new(),
+            workers: None,
+            concurrency: NonZeroU32::MIN,
+            max_queue: 0,
+            max_queue_bytes: 0,
+            when_full: WhenFull::Reject,
+            timeout: None,
+            queue_timeout: None,
+            deadline: None,
+            cancel_grace: Duration::ZERO,
+            close_timeout: Duration::ZERO,
+            stop_timeout: Duration::ZERO,
+            start_timeout: Duration::ZERO,
+            retries: 0,
+            max_payload: 0,
+            memory_limit: None,
+            env: BTreeMap::new(),
+            cwd: None,
+            endpoint: None,
+        };
+        let mut draft = PoolDraft { worker: WorkerDraft::default(), name: None, options };
+        for field in POOL_FIELDS {
+            if let Some(value) = field.row.default.value() {
+                (field.set)(&mut draft, value);
+            }
+        }
+        draft
+    }
+}
+
+const NONE: OptionDefault = OptionDefault::Absent("none");
+const LIMIT: OptionKind = OptionKind::Duration { zero: false, never: true };
+const PATIENCE: OptionKind = OptionKind::Duration { zero: true, never: false };
+
+#[rustfmt::skip] // A row is read across: what it is, then what it means.
+pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
+    field("python", OptionKind::Path, NONE, |d, v| d.worker.python = Some(v.text()),
+        "Workers written in Python: a file, a folder whose files are modules, or the name of a module. A pool has one worker kind."),
+    field("node", OptionKind::Path, NONE, |d, v| d.worker.node = Some(v.text()),
+        "Workers written for Node.js: a file, or a folder whose files are modules. A pool has one worker kind."),
+    field("command", OptionKind::Argv, NONE, |d, v| d.worker.command = Some(v.list()),
+        "Workers that are a program of their own, built with any worker SDK: the program and its arguments. No shell reads it."),
+    field("interpreter", OptionKind::Path, OptionDefault::Absent("the app's own if it is of that language, else the one on PATH"),
+        |d, v| d.worker.interpreter = Some(v.text()),
+        "The Python or Node.js that runs `python` or `node` workers."),
+    field("name", OptionKind::Text, OptionDefault::Absent("from the worker's file or module"), |d, v| d.name = Some(v.text()),
+        "What events, errors and workers call the pool."),
+    field("workers", OptionKind::Count { min: 0, max: 4_096 }, OptionDefault::Absent("usable CPUs"), |d, v| d.options.workers = Some(v.count()),
+        "The most worker processes. They start as calls need them; each costs its memory. By default one for each CPU that the app may use, by \
+         affinity and container quota. 0 is allowed with `endpoint`: then only attached workers run calls."),
+    field("concurrency", OptionKind::Count { min: 1, max: 65_536 }, OptionDefault::Count(1),
+        |d, v| d.options.concurrency = NonZeroU32::new(v.count()).expect("the row begins at 1"),
+        "How many calls a worker runs at once. More than 1 suits calls that wait, and languages with real threads; a crash then costs all of them."),
+    field("max_queue", OptionKind::Count { min: 0, max: 10_000_000 }, OptionDefault::Count(10_000), |d, v| d.options.max_queue = v.count(),
+        "The most calls that may wait, beyond those that workers have room for. What is more is handled as `when_full` says."),
+    field("max_queue_bytes", OptionKind::Size, OptionDefault::Bytes(256 << 20), |d, v| d.options.max_queue_bytes = v.size(),
+        "The most bytes of input that may wait. One call is admitted to an empty queue whatever its size."),
+    field("when_full", OptionKind::Choice(&["reject"]), OptionDefault::Choice("reject"), |d, _| d.options.when_full = WhenFull::Reject,
+        "What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`."),
+    field("timeout", LIMIT, NONE, |d, v| d.options.timeout = v.limit().duration(),
+        "The longest that one attempt of a call may run. Then the caller gets `TIMEOUT` at once, the worker is asked to stop the call, and is \
+         killed if it does not within `cancel_grace`."),
+    field("queue_timeout", LIMIT, NONE, |d, v| d.options.queue_timeout = v.limit().duration(),
+        "The longest that a call may wait for its first attempt. Then it fails with `QUEUE_TIMEOUT` and has not run."),
+    field("deadline", LIMIT, NONE, |d, v| d.options.deadline = v.limit().duration(),
+        "The longest that a call may take in all, waiting and retries included. Then it fails with `DEADLINE_EXCEEDED`."),
+    field("cancel_grace", PATIENCE, OptionDefault::Milliseconds(2_000), |d, v| d.options.cancel_grace = v.duration(),
+        "How long a call that was cancelled or timed out may take to stop. Then its worker is killed, and the calls beside it fail with \
+         `WORKER_CRASHED`."),
+    field("close_timeout", PATIENCE, OptionDefault::Milliseconds(10_000), |d, v| d.options.close_timeout = v.duration(),
+        "How long closing the pool lets queued and running calls go on. What is left then fails with `POOL_CLOSED`."),
+    field("stop_timeout", PATIENCE, OptionDefault::Milliseconds(5_000), |d, v| d.options.stop_timeout = v.duration(),
+        "How long a worker that was asked to stop may take for its shutdown hooks. Then it is killed."),
+    field("start_timeout", OptionKind::Duration { zero: false, never: false }, OptionDefault::Milliseconds(60_000),
+        |d, v| d.options.start_timeout = v.duration(),
+        "How long a worker may take from its start until it is ready, start-up hooks included. Then it is killed and the start has failed."),
+    field("retries", OptionKind::Count { min: 0, max: 1_000 }, OptionDefault::Count(1), |d, v| d.options.retries = v.count(),
+        "How often an idempotent call may run again after its worker died. It concerns no other calls: those never repeat."),
+    field("max_payload", OptionKind::Size, OptionDefault::Bytes(4 << 30), |d, v| d.options.max_payload = v.size(),
+        "The largest input or result. A larger one fails its call with `PAYLOAD_TOO_LARGE` and nothing else."),
+    field("memory_limit", OptionKind::Size, NONE, |d, v| d.options.memory_limit = Some(v.size()),
+        "The most memory that the operating system gives one worker process. An allocation beyond it fails inside the worker, which may end it."),
+    field("env", OptionKind::Env, NONE, |d, v| d.options.env = v.env(),
+        "Variables for the workers, beside those of the app. Null removes one that they would inherit."),
+    field("cwd", OptionKind::Path, OptionDefault::Absent("the app's"), |d, v| d.options.cwd = Some(v.text().into()),
+        "The directory that workers run in. Paths of worker files are those of the app, not relative to it."),
+    field("endpoint", OptionKind::FlagOrPath, OptionDefault::Absent("false"), |d, v| d.options.endpoint = Endpoint::from_option(v),
+        "Lets workers attach that you start by hand, under a debugger for example. `true` listens in a private directory, a path there."),
+];
+
+impl Endpoint {
+    fn from_option(value: OptionValue) -> Option<Endpoint> {
+        if let OptionValue::Flag(on) = value {
+            return on.then_some(Endpoint::Private);
+        }
+        Some(Endpoint::At(value.text().into()))
+    }
+}
