@@ -1,0 +1,78 @@
+// The thread that owns the control lane. It puts cancels where a busy main thread can see them, and ends the process
+// when the host is gone, whatever the main thread is doing (R1, R27). Everything else it passes on.
+
+import { connect, Socket } from 'node:net'
+import { parentPort, workerData } from 'node:worker_threads'
+import { Cancels } from './cancels.js'
+import { type CancelReason, type Frame, Kind, readCancel, Violation } from './protocol.js'
+import { FrameReader } from './reader.js'
+
+export interface ControlStart {
+  fd?: number
+  endpoint?: string
+  /** What to write first on a connection of our own: ATTACH and HELLO. */
+  opening?: Uint8Array
+  cancels: SharedArrayBuffer
+}
+
+export interface ControlNews {
+  frame?: Frame
+  violation?: string
+}
+
+/** How long the main thread has to exit with its code before it is taken down. */
+const VIOLATION_GRACE_MS = 1000
+const RETRY_MS = 2
+
+const start = workerData as ControlStart
+const cancels = new Cancels(start.cancels)
+const waiting: [number, CancelReason][] = []
+const reader = new FrameReader(onFrame)
+
+const socket = start.fd === undefined ? connect({ path: start.endpoint as string }) : new Socket({ fd: start.fd })
+socket.on('data', read).on('end', endProcess).on('error', endProcess).on('close', endProcess)
+if (start.opening !== undefined) socket.write(start.opening)
+
+function read(chunk: Buffer): void {
+  try {
+    reader.push(chunk)
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error
+    post({ violation: error.message })
+    setTimeout(endProcess, VIOLATION_GRACE_MS)
+    socket.pause()
+  }
+}
+
+function onFrame(frame: Frame): void {
+  if (frame.kind === Kind.CANCEL) cancel(frame.seq, readCancel(frame))
+  else post({ frame: copyOf(frame) })
+}
+
+function cancel(seq: number, reason: CancelReason): void {
+  if (waiting.length > 0 || !cancels.put(seq, reason)) {
+    if (waiting.push([seq, reason]) === 1) setTimeout(retry, RETRY_MS)
+  }
+  post({})
+}
+
+function retry(): void {
+  while (waiting[0] !== undefined && cancels.put(...waiting[0])) waiting.shift()
+  if (waiting.length > 0) setTimeout(retry, RETRY_MS)
+  post({})
+}
+
+function copyOf(frame: Frame): Frame {
+  const bytes = Buffer.from(frame.bytes.subarray(frame.bodyAt, frame.end))
+  const payloadAt = frame.payloadAt - frame.bodyAt
+  return { ...frame, bytes, bodyAt: 0, payloadAt, end: bytes.length, owned: true }
+}
+
+function post(news: ControlNews): void {
+  parentPort?.postMessage(news)
+}
+
+/** process.exit() would end this thread only; a signal ends the process even while the main thread computes. */
+function endProcess(): void {
+  process.kill(process.pid, 'SIGKILL')
+}

@@ -1,0 +1,86 @@
+// The main thread's end of the control lane. With inherited lanes the handshake is done here, synchronously, before
+// anything else is loaded; then a thread owns the lane, so that cancels and the host's death are seen while the
+// main thread computes.
+
+import { readSync, writeSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import { Cancels } from './cancels.js'
+import type { ControlNews, ControlStart } from './control-thread.js'
+import { type CancelReason, type Frame, HEADER_SIZE } from './protocol.js'
+import { FrameReader } from './reader.js'
+
+export interface ControlHandler {
+  frame(frame: Frame): void
+  cancel(seq: number, reason: CancelReason): void
+  violation(message: string): void
+  closed(): void
+}
+
+export class ControlLane {
+  readonly #cancels = new Cancels()
+
+  constructor(private readonly handler: ControlHandler) {}
+
+  /** Starts the thread that owns the lane from now on. */
+  start(where: { fd: number } | { endpoint: string; opening: Uint8Array }): void {
+    const workerData: ControlStart = { ...where, cancels: this.#cancels.memory }
+    // An empty environment: NODE_OPTIONS meant for the worker (--import, --require) must not run in here again.
+    const options = { workerData, env: {}, execArgv: [], stdin: false, name: 'ganger control' }
+    const thread = new Worker(new URL('./control-thread.cjs', import.meta.url), options)
+    thread.on('message', (news: ControlNews) => this.#hear(news))
+    thread.on('error', (error) => {
+      throw error
+    })
+    thread.unref()
+  }
+
+  /** Takes what the thread has put down since the last time. */
+  poll(): void {
+    this.#cancels.take((seq, reason) => this.handler.cancel(seq, reason))
+  }
+
+  #hear(news: ControlNews): void {
+    this.poll()
+    if (news.frame !== undefined) this.handler.frame(news.frame)
+    else if (news.violation !== undefined) this.handler.violation(news.violation)
+  }
+}
+
+/** Writes HELLO's bytes and reads the one frame that answers. Undefined: the lane ended. */
+export function greet(fd: number, hello: Uint8Array, onFrame: (frame: Frame) => void): boolean {
+  for (let at = 0; at < hello.length; ) at += retried(() => writeSync(fd, hello, at))
+  const header = Buffer.alloc(HEADER_SIZE)
+  if (!readFully(fd, header)) return false
+  const reader = new FrameReader(onFrame)
+  reader.push(header)
+  const rest = Buffer.alloc(Math.min(header.readUInt32LE(0), 64 * 1024))
+  if (!readFully(fd, rest)) return false
+  reader.push(rest)
+  return true
+}
+
+/** Reads exactly as much: not a byte that the thread is to read. */
+function readFully(fd: number, target: Buffer): boolean {
+  for (let at = 0; at < target.length; ) {
+    const count = retried(() => readSync(fd, target, at, target.length - at, null))
+    if (count === 0) return false
+    at += count
+  }
+  return true
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+
+/** The host may have made our end non-blocking. */
+function retried(call: () => number): number {
+  for (;;) {
+    try {
+      return call()
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (code === 'ECONNRESET' || code === 'EPIPE') return 0
+      if (code !== 'EAGAIN' && code !== 'EINTR') throw error
+      Atomics.wait(sleeper, 0, 0, 1)
+    }
+  }
+}

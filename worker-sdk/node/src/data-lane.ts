@@ -1,0 +1,66 @@
+// The data lane: a socket that reads into our own buffers and writes through the outbox.
+
+import { connect, Socket } from 'node:net'
+import { Outbox } from './outbox.js'
+import { type Frame, Violation } from './protocol.js'
+import { FrameReader } from './reader.js'
+
+/** A turn that runs functions longer than this writes after each of them, so that a slow one delays no reply. */
+const LONG_TURN_MS = 1
+
+export interface DataLaneHandler {
+  frame(frame: Frame): void
+  violation(message: string): void
+  /** End of file or an error. */
+  closed(): void
+}
+
+export class DataLane {
+  readonly outbox: Outbox
+  readonly #reader: FrameReader
+  #turnBegan = 0
+
+  private constructor(
+    makeSocket: (onread: { buffer: () => Buffer; callback: (count: number) => boolean }) => Socket,
+    private readonly handler: DataLaneHandler,
+    fd: number | null,
+  ) {
+    this.#reader = new FrameReader((frame) => {
+      handler.frame(frame)
+      if (performance.now() - this.#turnBegan > LONG_TURN_MS) this.outbox.flush()
+    })
+    const socket = makeSocket({ buffer: () => this.#reader.space(), callback: (count) => this.#read(count) })
+    const closed = (): void => handler.closed()
+    socket.on('end', closed).on('error', closed).on('close', closed)
+    this.outbox = new Outbox(socket, fd, closed)
+    socket.resume()
+  }
+
+  static inherited(fd: number, handler: DataLaneHandler): DataLane {
+    const make = (onread: object): Socket => new Socket({ fd, readable: true, writable: true, onread } as object)
+    return new DataLane(make, handler, fd)
+  }
+
+  static attached(endpoint: string, handler: DataLaneHandler): DataLane {
+    return new DataLane((onread) => connect({ path: endpoint, onread } as never), handler, null)
+  }
+
+  set maxPayload(bytes: number) {
+    this.#reader.maxPayload = bytes
+    this.outbox.maxPayload = bytes
+  }
+
+  #read(count: number): boolean {
+    this.#turnBegan = performance.now()
+    this.outbox.beginTurn()
+    try {
+      this.#reader.filled(count)
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error
+      this.handler.violation(error.message)
+    } finally {
+      this.outbox.endTurn()
+    }
+    return true
+  }
+}

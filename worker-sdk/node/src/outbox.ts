@@ -1,0 +1,205 @@
+// Frames out. What is sent in one turn of the event loop leaves in one write, made directly on the descriptor;
+// only when the kernel's buffer is full does the socket take over and the rest waits for it.
+
+import { writeSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { Encoder } from './encoder.js'
+import { NotEncodable } from './path.js'
+import { Encoding, HEADER_SIZE, MAX_BODY, writeHeader } from './protocol.js'
+
+/** Raw payloads from here on are written from where they lie. */
+const COPY_LIMIT = 16 * 1024
+/** A turn's frames are written early when they reach this. */
+const EARLY_WRITE = 256 * 1024
+/** Beyond this much unwritten, `congested` says so. */
+const CONGESTED = 1024 * 1024
+
+export class Outbox {
+  readonly #encoder = new Encoder()
+  /** Finished pieces before what the encoder holds. */
+  #pieces: Uint8Array[] = []
+  #piecesLength = 0
+  /** What the socket is writing; nothing else is written meanwhile. */
+  #handedOver: Uint8Array[] = []
+  #scheduled = false
+  #inTurn = false
+  maxPayload = Number.MAX_SAFE_INTEGER
+
+  constructor(
+    private readonly socket: Socket,
+    /** Null where descriptors cannot be written directly (Windows). */
+    private readonly fd: number | null,
+    private readonly onGone: () => void,
+  ) {}
+
+  /** More is unwritten than is good: progress may be left out. */
+  get congested(): boolean {
+    return this.#handedOver.length > 0 && this.#piecesLength + this.#encoder.position > CONGESTED
+  }
+
+  /** A frame of a body alone. Throws `NotEncodable` and sends nothing if the body is no body. */
+  body(kind: number, seq: number, body?: unknown): void {
+    const encoder = this.#encoder
+    const at = encoder.reserve(HEADER_SIZE)
+    if (body !== undefined) this.#write(at, body)
+    const length = encoder.position - at - HEADER_SIZE
+    if (length > MAX_BODY) {
+      encoder.position = at
+      throw new NotEncodable('a body of more than 16 MiB')
+    }
+    writeHeader(encoder.buffer, at, { kind, flags: 0, seq, bodyLength: length, length })
+    this.#appended()
+  }
+
+  /** A frame with a value as its payload. False, and nothing sent, if it is larger than `maxPayload`. */
+  value(kind: number, seq: number, value: unknown): boolean {
+    const encoder = this.#encoder
+    const at = encoder.reserve(HEADER_SIZE)
+    this.#write(at, value)
+    const length = encoder.position - at - HEADER_SIZE
+    if (length > this.maxPayload) {
+      encoder.position = at
+      return false
+    }
+    writeHeader(encoder.buffer, at, { kind, flags: 0, seq, bodyLength: 0, length })
+    this.#appended()
+    return true
+  }
+
+  /** A frame with a byte string as its payload; a large one is not copied and must not change afterwards. */
+  raw(kind: number, seq: number, bytes: Uint8Array): boolean {
+    if (bytes.length > this.maxPayload) return false
+    const encoder = this.#encoder
+    const at = encoder.reserve(HEADER_SIZE)
+    writeHeader(encoder.buffer, at, { kind, flags: Encoding.RAW, seq, bodyLength: 0, length: bytes.length })
+    if (bytes.length < COPY_LIMIT) encoder.bytes(bytes)
+    else this.#piece(bytes)
+    this.#appended()
+    return true
+  }
+
+  beginTurn(): void {
+    this.#inTurn = true
+  }
+
+  endTurn(): void {
+    this.#inTurn = false
+    this.flush()
+  }
+
+  /** Writes what the kernel takes now. */
+  flush(): void {
+    this.#scheduled = false
+    if (this.#handedOver.length > 0) return
+    if (this.#pieces.length === 0) this.#flushEncoder()
+    else this.#flushPieces()
+  }
+
+  /** Writes everything, however long it takes: for the end of the process, when no loop turns any more. */
+  flushBlocking(): void {
+    this.#piece()
+    const pieces = [...this.#unwrittenByTheSocket(), ...this.#pieces]
+    this.#handedOver = []
+    this.#pieces = []
+    if (this.fd === null) return
+    for (const piece of pieces) if (!writeBlocking(this.fd, piece)) return
+  }
+
+  #write(at: number, value: unknown): void {
+    try {
+      this.#encoder.value(value)
+    } catch (error) {
+      this.#encoder.position = at
+      throw error
+    }
+  }
+
+  #appended(): void {
+    if (this.#inTurn) {
+      if (this.#encoder.position + this.#piecesLength > EARLY_WRITE) this.flush()
+    } else if (!this.#scheduled) {
+      this.#scheduled = true
+      process.nextTick(() => this.flush())
+    }
+  }
+
+  /** Closes the encoder's bytes as a piece, and appends another. */
+  #piece(bytes?: Uint8Array): void {
+    if (this.#encoder.position > 0) this.#push(this.#encoder.take())
+    if (bytes !== undefined) this.#push(bytes)
+  }
+
+  #push(piece: Uint8Array): void {
+    this.#pieces.push(piece)
+    this.#piecesLength += piece.length
+  }
+
+  /** The usual case: all of it in one write, the buffer stays. */
+  #flushEncoder(): void {
+    const encoder = this.#encoder
+    const length = encoder.position
+    if (length === 0) return
+    const written = this.#tryWrite(encoder.buffer, length)
+    if (written === length) encoder.clear()
+    else this.#handOver([encoder.take().subarray(written)])
+  }
+
+  #flushPieces(): void {
+    this.#piece()
+    const pieces = this.#pieces
+    this.#pieces = []
+    this.#piecesLength = 0
+    for (let index = 0; index < pieces.length; index++) {
+      const piece = pieces[index] as Uint8Array
+      const written = this.#tryWrite(piece, piece.length)
+      if (written < piece.length) return this.#handOver([piece.subarray(written), ...pieces.slice(index + 1)])
+    }
+  }
+
+  #tryWrite(bytes: Uint8Array, length: number): number {
+    if (this.fd === null) return 0
+    let at = 0
+    try {
+      while (at < length) at += writeSync(this.fd, bytes, at, length - at)
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (code !== 'EAGAIN' && code !== 'EINTR') this.onGone()
+    }
+    return at
+  }
+
+  #handOver(pieces: Uint8Array[]): void {
+    this.#handedOver = pieces
+    const last = pieces.length - 1
+    this.socket.cork()
+    for (let index = 0; index < last; index++) this.socket.write(pieces[index] as Uint8Array)
+    this.socket.write(pieces[last] as Uint8Array, () => {
+      this.#handedOver = []
+      this.flush()
+    })
+    this.socket.uncork()
+  }
+
+  /** The socket writes in order, so what it has left is the end of what it was given. */
+  #unwrittenByTheSocket(): Uint8Array[] {
+    if (this.#handedOver.length === 0) return []
+    const handle = (this.socket as unknown as { _handle?: { writeQueueSize?: number } })._handle
+    const all = Buffer.concat(this.#handedOver)
+    return [all.subarray(all.length - Math.min(all.length, handle?.writeQueueSize ?? 0))]
+  }
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+
+function writeBlocking(fd: number, bytes: Uint8Array): boolean {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at, bytes.length - at)
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (code !== 'EAGAIN' && code !== 'EINTR') return false
+      Atomics.wait(sleeper, 0, 0, 1)
+    }
+  }
+  return true
+}

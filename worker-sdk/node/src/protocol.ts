@@ -1,0 +1,220 @@
+// The wire as constants and types: header, kinds, flags, and the bodies of SPEC chapter 3, checked when read.
+
+import { decode } from './decoder.js'
+import { Encoder } from './encoder.js'
+import { NotDecodable } from './path.js'
+
+export const HEADER_SIZE = 24
+export const VERSION = 1
+export const MAX_BODY = 16 * 1024 * 1024
+const MAX_BODY_DEPTH = 64
+
+export const Kind = {
+  CALL: 1,
+  INPUT: 2,
+  INPUT_END: 3,
+  PING: 4,
+  STOP: 5,
+  CHUNK: 6,
+  READY: 16,
+  RESULT: 17,
+  ERROR: 18,
+  ITEM: 19,
+  PROGRESS: 20,
+  LOG: 21,
+  PONG: 22,
+  ATTACH: 32,
+  HELLO: 33,
+  WELCOME: 34,
+  CANCEL: 35,
+  CREDIT: 36,
+} as const
+
+export const Flag = { CRITICAL: 0x01, MORE: 0x02, SHARED: 0x04, ENCODING: 0x30 } as const
+export const Encoding = { MESSAGEPACK: 0x00, RAW: 0x10, PICKLE: 0x20 } as const
+
+export type Lane = 'data' | 'control'
+export type CancelReason = 'cancel' | 'timeout' | 'deadline' | 'stop'
+export type Level = 'debug' | 'info' | 'warning' | 'error' | 'critical'
+
+/** What a peer must never send: the worker says so on stderr and exits with code 70. */
+export class Violation extends Error {
+  override name = 'Violation'
+}
+
+/** A frame as it lies in a read buffer: body is `[bodyAt, payloadAt)`, payload `[payloadAt, end)`. Valid until the next read. */
+export interface Frame {
+  kind: number
+  flags: number
+  seq: number
+  bytes: Buffer
+  bodyAt: number
+  payloadAt: number
+  end: number
+  /** The bytes belong to this frame alone and may be kept. */
+  owned: boolean
+}
+
+export interface CallBody {
+  function: string
+  attempt: number
+  timeoutMs: number | null
+  shape: number
+  context: Readonly<Record<string, string>>
+}
+
+export interface StopBody {
+  reason: string
+  timeoutMs: number
+}
+
+export interface Welcome {
+  version: number
+  pool: string
+  worker: number
+  generation: number
+  concurrency: number
+  maxPayload: number
+  cancelGraceMs: number
+  stopTimeoutMs: number
+  device: string | null
+}
+
+export interface CreditBody {
+  items: number
+  bytes: number
+}
+
+const NO_CONTEXT: Readonly<Record<string, string>> = Object.freeze({})
+const DEFAULT_MAX_PAYLOAD = 4 * 1024 * 1024 * 1024
+
+export function writeHeader(
+  target: Buffer,
+  at: number,
+  header: { kind: number; flags: number; seq: number; bodyLength: number; length: number },
+): void {
+  writeUint64(target, at, header.length)
+  target.writeUInt32LE(header.bodyLength, at + 8)
+  target[at + 12] = header.kind
+  target[at + 13] = header.flags
+  target[at + 14] = 0
+  target[at + 15] = 0
+  writeUint64(target, at + 16, header.seq)
+}
+
+/** A whole frame of a body alone, in bytes of its own. */
+export function bodyFrame(kind: number, seq: number, body: unknown): Buffer {
+  const encoder = new Encoder()
+  encoder.reserve(HEADER_SIZE)
+  encoder.value(body)
+  const length = encoder.position - HEADER_SIZE
+  writeHeader(encoder.buffer, 0, { kind, flags: 0, seq, bodyLength: length, length })
+  return encoder.take()
+}
+
+export function writeUint64(target: Buffer, at: number, value: number): void {
+  target.writeUInt32LE(value >>> 0, at)
+  target.writeUInt32LE(Math.floor(value / 0x100000000), at + 4)
+}
+
+/** A u64 as a number; beyond 2^53 nothing that this protocol counts can be meant. */
+export function readUint64(source: Buffer, at: number, field: string): number {
+  const high = source.readUInt32LE(at + 4)
+  if (high > 0x1fffff) throw new Violation(`${field} is beyond 2^53`)
+  return high * 0x100000000 + source.readUInt32LE(at)
+}
+
+export function readCall(frame: Frame): CallBody {
+  const list = bodyList(frame, 'CALL')
+  const context = list[4] ?? null
+  return {
+    function: text(list[0], 'function'),
+    attempt: integer(list[1] ?? 1, 'attempt'),
+    timeoutMs: list[2] === undefined || list[2] === null ? null : integer(list[2], 'timeout_ms'),
+    shape: integer(list[3] ?? 0, 'shape'),
+    context: context === null ? NO_CONTEXT : textMap(context, 'context'),
+  }
+}
+
+export function readStop(frame: Frame): StopBody {
+  const map = bodyMap(frame, 'STOP')
+  return { reason: text(map['reason'] ?? '', 'reason'), timeoutMs: integer(map['timeout_ms'] ?? 0, 'timeout_ms') }
+}
+
+export function readWelcome(frame: Frame): Welcome {
+  const map = bodyMap(frame, 'WELCOME')
+  const device = map['device'] ?? null
+  return {
+    version: integer(map['version'], 'version'),
+    pool: text(map['pool'] ?? '', 'pool'),
+    worker: integer(map['worker'] ?? 0, 'worker'),
+    generation: integer(map['generation'] ?? 0, 'generation'),
+    concurrency: integer(map['concurrency'] ?? 1, 'concurrency'),
+    maxPayload: integer(map['max_payload'] ?? DEFAULT_MAX_PAYLOAD, 'max_payload'),
+    cancelGraceMs: integer(map['cancel_grace_ms'] ?? 0, 'cancel_grace_ms'),
+    stopTimeoutMs: integer(map['stop_timeout_ms'] ?? 0, 'stop_timeout_ms'),
+    device: device === null ? null : text(device, 'device'),
+  }
+}
+
+export function readCancel(frame: Frame): CancelReason {
+  const reason = text(bodyList(frame, 'CANCEL')[0] ?? 'cancel', 'reason')
+  return reason === 'timeout' || reason === 'deadline' || reason === 'stop' ? reason : 'cancel'
+}
+
+export function readCredit(frame: Frame): CreditBody {
+  const list = bodyList(frame, 'CREDIT')
+  return { items: integer(list[0] ?? 0, 'items'), bytes: integer(list[1] ?? 0, 'bytes') }
+}
+
+function bodyValue(frame: Frame, kind: string): unknown {
+  try {
+    return decode(frame.bytes, frame.bodyAt, frame.payloadAt, MAX_BODY_DEPTH)
+  } catch (error) {
+    if (error instanceof NotDecodable) throw new Violation(`the body of ${kind} is malformed: ${error.message}`)
+    throw error
+  }
+}
+
+function bodyList(frame: Frame, kind: string): unknown[] {
+  if (frame.bodyAt === frame.payloadAt) return []
+  const value = bodyValue(frame, kind)
+  if (!Array.isArray(value)) throw new Violation(`the body of ${kind} is not a list`)
+  return value
+}
+
+function bodyMap(frame: Frame, kind: string): Record<string, unknown> {
+  if (frame.bodyAt === frame.payloadAt) return {}
+  const value = bodyValue(frame, kind)
+  if (!isMap(value)) throw new Violation(`the body of ${kind} is not a map`)
+  return value
+}
+
+function text(value: unknown, field: string): string {
+  if (typeof value !== 'string') throw new Violation(`${field} is not a string`)
+  return value
+}
+
+/** A u64 larger than 2^53 (a limit meant as "none") is as good as 2^53. */
+function integer(value: unknown, field: string): number {
+  if (typeof value === 'bigint' && value > 0n) return Number.MAX_SAFE_INTEGER
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)
+    throw new Violation(`${field} is not an unsigned integer`)
+  return value
+}
+
+function textMap(value: unknown, field: string): Record<string, string> {
+  if (!isMap(value)) throw new Violation(`${field} is not a map`)
+  for (const key in value) if (typeof value[key] !== 'string') throw new Violation(`${field}.${key} is not a string`)
+  return value as Record<string, string>
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Uint8Array) &&
+    !(value instanceof Date)
+  )
+}

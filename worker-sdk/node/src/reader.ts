@@ -1,0 +1,108 @@
+// Bytes in, frames out. Small frames are parsed where they were read, in one buffer that is used again and again;
+// a frame that does not fit there gets its own buffer, and the socket reads straight into the rest of it.
+
+import { type Frame, HEADER_SIZE, MAX_BODY, readUint64, Violation } from './protocol.js'
+
+const CAPACITY = 64 * 1024
+
+export class FrameReader {
+  readonly #scratch = Buffer.allocUnsafeSlow(CAPACITY)
+  /** Bytes of an unfinished frame at the beginning of the scratch buffer. */
+  #kept = 0
+  #large: { bytes: Buffer; filled: number } | null = null
+  /** One object for all frames: a frame is handled before the next is parsed. */
+  readonly #frame: Frame = {
+    kind: 0,
+    flags: 0,
+    seq: 0,
+    bytes: this.#scratch,
+    bodyAt: 0,
+    payloadAt: 0,
+    end: 0,
+    owned: false,
+  }
+
+  constructor(
+    private readonly onFrame: (frame: Frame) => void,
+    /** Payload bytes that the peer may send in one frame. */
+    public maxPayload = Number.MAX_SAFE_INTEGER,
+  ) {}
+
+  /** Where the next bytes go. */
+  space(): Buffer {
+    if (this.#large !== null) return this.#large.bytes.subarray(this.#large.filled)
+    return this.#kept === 0 ? this.#scratch : this.#scratch.subarray(this.#kept)
+  }
+
+  /** `count` bytes were put into `space()`. */
+  filled(count: number): void {
+    if (this.#large !== null) this.#fillLarge(count)
+    else this.#parse(this.#kept + count)
+  }
+
+  /** For sources that bring their own chunks. */
+  push(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; ) {
+      const space = this.space()
+      const count = Math.min(space.length, chunk.length - at)
+      space.set(chunk.subarray(at, at + count))
+      this.filled(count)
+      at += count
+    }
+  }
+
+  #parse(end: number): void {
+    const bytes = this.#scratch
+    let at = 0
+    while (end - at >= HEADER_SIZE) {
+      const size = HEADER_SIZE + this.#length(bytes, at)
+      if (size > end - at) {
+        if (size > CAPACITY) return this.#beginLarge(at, end, size)
+        break
+      }
+      this.#emit(bytes, at, at + size, false)
+      at += size
+    }
+    if (at > 0 && at < end) bytes.copyWithin(0, at, end)
+    this.#kept = end - at
+  }
+
+  #length(bytes: Buffer, at: number): number {
+    const length = readUint64(bytes, at, 'length')
+    const bodyLength = bytes.readUInt32LE(at + 8)
+    if (bodyLength > length) throw new Violation('body_length exceeds length')
+    if (bodyLength > MAX_BODY) throw new Violation('a body has more than 16 MiB')
+    if (length - bodyLength > this.maxPayload) throw new Violation('a payload has more than max_payload bytes')
+    return length
+  }
+
+  #beginLarge(at: number, end: number, size: number): void {
+    const bytes = Buffer.allocUnsafeSlow(size)
+    this.#scratch.copy(bytes, 0, at, end)
+    this.#large = { bytes, filled: end - at }
+    this.#kept = 0
+  }
+
+  #fillLarge(count: number): void {
+    const large = this.#large as { bytes: Buffer; filled: number }
+    large.filled += count
+    if (large.filled < large.bytes.length) return
+    this.#large = null
+    this.#emit(large.bytes, 0, large.bytes.length, true)
+  }
+
+  #emit(bytes: Buffer, at: number, end: number, owned: boolean): void {
+    const frame = this.#frame
+    frame.kind = bytes[at + 12] as number
+    frame.flags = bytes[at + 13] as number
+    frame.seq = readUint64(bytes, at + 16, 'seq')
+    frame.bytes = bytes
+    frame.bodyAt = at + HEADER_SIZE
+    frame.payloadAt = frame.bodyAt + bytes.readUInt32LE(at + 8)
+    frame.end = end
+    frame.owned = owned
+    this.onFrame(frame)
+    // Do not keep a large payload alive until the next frame comes.
+    frame.bytes = this.#scratch
+  }
+}

@@ -1,0 +1,69 @@
+// Lets user code import 'ganger-worker' where it is not installed: it then gets the copy beside this file.
+// An installed one is left alone; marks and hooks are shared through the process's registry either way.
+
+import { readFileSync } from 'node:fs'
+import Module, { createRequire, register } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+const NAME = 'ganger-worker'
+
+interface Resolved {
+  url: string
+  shortCircuit?: boolean
+}
+type Next = (specifier: string, context: unknown) => Resolved
+type RegisterHooks = (hooks: { resolve(specifier: string, context: unknown, next: Next): Resolved }) => void
+
+export function provideSdk(files: readonly string[]): void {
+  if (isInstalled(files[0] as string)) return
+  const registerHooks = (Module as unknown as { registerHooks?: RegisterHooks }).registerHooks
+  if (registerHooks !== undefined) return registerHooks({ resolve: resolveOrOwn })
+  provideToRequire()
+  // Node before 22.15 starts a thread for such hooks, 30 ms: only if some file looks as if it needed it.
+  if (files.some((file) => readFileSync(file).includes(NAME))) register(hookModule())
+}
+
+function isInstalled(file: string): boolean {
+  try {
+    createRequire(file).resolve(NAME)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function ownEntry(name: 'index.js' | 'index.cjs'): string {
+  return new URL(name, import.meta.url).href
+}
+
+function resolveOrOwn(specifier: string, context: unknown, next: Next): Resolved {
+  if (specifier !== NAME) return next(specifier, context)
+  try {
+    return next(specifier, context)
+  } catch {
+    return { url: ownEntry('index.js'), shortCircuit: true }
+  }
+}
+
+function provideToRequire(): void {
+  const loader = Module as unknown as { _resolveFilename(specifier: string, ...rest: unknown[]): string }
+  const original = loader._resolveFilename
+  loader._resolveFilename = function (this: unknown, specifier, ...rest) {
+    if (specifier !== NAME) return original.call(this, specifier, ...rest)
+    try {
+      return original.call(this, specifier, ...rest)
+    } catch {
+      return fileURLToPath(ownEntry('index.cjs'))
+    }
+  }
+}
+
+/** The same rule as `resolveOrOwn`, as a module of its own for the hooks' thread. */
+function hookModule(): string {
+  const source = `export async function resolve(specifier, context, next) {
+    if (specifier !== ${JSON.stringify(NAME)}) return next(specifier, context)
+    try { return await next(specifier, context) }
+    catch { return { url: ${JSON.stringify(ownEntry('index.js'))}, shortCircuit: true } }
+  }`
+  return `data:text/javascript,${encodeURIComponent(source)}`
+}

@@ -1,0 +1,130 @@
+// Runs calls: input to arguments, function, result or error to a reply. Synchronous functions make no promise.
+
+import { collectAsync, collectSync, isAsyncItems, isItems } from './collect.js'
+import { CallContext, type Reporting } from './context.js'
+import { decode } from './decoder.js'
+import { cancelledReport, type ErrorReport, plainReport, reportOf } from './errors.js'
+import type { Functions, Offered } from './functions.js'
+import type { Outbox } from './outbox.js'
+import { NotDecodable, NotEncodable } from './path.js'
+import { type CancelReason, Encoding, Kind, type Welcome } from './protocol.js'
+import type { Call } from './session.js'
+
+export class Runner {
+  readonly #contexts = new Map<number, CallContext>()
+
+  constructor(
+    private readonly functions: Functions,
+    private readonly welcome: Welcome,
+    private readonly outbox: Outbox,
+    private readonly reporting: Reporting,
+    /** The call's one reply was sent. */
+    private readonly onEnd: (seq: number) => void,
+  ) {}
+
+  run(call: Call): void {
+    const offered = this.functions.find(call.function)
+    if (offered === undefined)
+      return this.#error(call.seq, plainReport('NO_SUCH_FUNCTION', 'Error', this.functions.missing(call.function)))
+    let args: unknown[]
+    try {
+      args = argumentsOf(call)
+    } catch (error) {
+      return this.#invalidInput(call.seq, error)
+    }
+    this.#invoke(call, offered, args)
+  }
+
+  cancel(seq: number, reason: CancelReason): void {
+    const context = this.#contexts.get(seq)
+    if (context !== undefined) CallContext.cancel(context, reason)
+  }
+
+  #invoke(call: Call, offered: Offered, args: unknown[]): void {
+    const { seq } = call
+    const context = new CallContext(this.reporting, this.welcome, call)
+    this.#contexts.set(seq, context)
+    let result: unknown
+    try {
+      const fn = offered.fn as (...args: unknown[]) => unknown
+      args.push(context)
+      result = fn(...args)
+      if (isItems(result)) result = collectSync(result, context)
+      else if (isAsyncItems(result)) result = collectAsync(result, context)
+    } catch (error) {
+      return this.#failed(seq, context, error)
+    }
+    if (isThenable(result))
+      result.then(
+        (value) => this.#succeeded(seq, value),
+        (error) => this.#failed(seq, context, error),
+      )
+    else this.#succeeded(seq, result)
+  }
+
+  #succeeded(seq: number, result: unknown): void {
+    try {
+      const sent =
+        result instanceof Uint8Array
+          ? this.outbox.raw(Kind.RESULT, seq, result)
+          : this.outbox.value(Kind.RESULT, seq, result)
+      if (!sent) return this.#error(seq, tooLarge(this.welcome.maxPayload))
+    } catch (error) {
+      return this.#error(seq, invalidResult(error))
+    }
+    this.#ended(seq)
+  }
+
+  #failed(seq: number, context: CallContext, error: unknown): void {
+    const reason = CallContext.endedByCancel(context, error)
+    this.#error(seq, reason === undefined ? reportOf('CALL_FAILED', error) : cancelledReport(reason))
+  }
+
+  #invalidInput(seq: number, error: unknown): void {
+    if (!(error instanceof NotDecodable)) throw error
+    this.#error(seq, plainReport('INVALID_INPUT', 'TypeError', error.what, error.path))
+  }
+
+  #error(seq: number, report: ErrorReport): void {
+    this.reporting.report(Kind.ERROR, seq, report)
+    this.#ended(seq)
+  }
+
+  #ended(seq: number): void {
+    this.#contexts.delete(seq)
+    this.onEnd(seq)
+  }
+}
+
+function argumentsOf(call: Call): unknown[] {
+  const value = inputOf(call)
+  if (call.shape === 0) return [value]
+  if (call.shape !== 1) throw new NotDecodable(`this worker knows no input of shape ${call.shape}`)
+  if (!Array.isArray(value) || value.length !== 2 || !Array.isArray(value[0]))
+    throw new NotDecodable('the input is no list of positional and named arguments')
+  if (value[1] !== null && Object.keys(value[1] as object).length > 0)
+    throw new NotDecodable('a Node function takes no named arguments', '$[1]')
+  return value[0]
+}
+
+function inputOf(call: Call): unknown {
+  const { bytes, payloadAt, end } = call
+  if (call.encoding === Encoding.MESSAGEPACK) return payloadAt === end ? null : decode(bytes, payloadAt, end)
+  if (call.encoding === Encoding.RAW)
+    return call.owned ? bytes.subarray(payloadAt, end) : Buffer.from(bytes.subarray(payloadAt, end))
+  throw new NotDecodable('a Node worker does not read pickle: send plain values')
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}
+
+function invalidResult(error: unknown): ErrorReport {
+  if (error instanceof NotEncodable) return plainReport('INVALID_RESULT', 'TypeError', error.message, error.path)
+  // A getter or toJSON of the user's threw.
+  return { ...reportOf('INVALID_RESULT', error), path: '$' }
+}
+
+function tooLarge(limit: number): ErrorReport {
+  return plainReport('PAYLOAD_TOO_LARGE', 'RangeError', `the result has more than ${limit} bytes`)
+}

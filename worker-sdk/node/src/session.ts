@@ -1,0 +1,254 @@
+// The protocol's state machine, without IO: frames and facts in, effects out. It knows what may come when,
+// which calls run, and which cancels came early; it does not know functions, values, sockets or clocks.
+
+import { Chunks } from './chunks.js'
+import type { Contract } from './contract.js'
+import { cancelledReport, type ErrorReport } from './errors.js'
+import {
+  type CancelReason,
+  Flag,
+  type Frame,
+  Kind,
+  type Lane,
+  readCall,
+  readCancel,
+  readCredit,
+  readStop,
+  readWelcome,
+  VERSION,
+  Violation,
+  type Welcome,
+} from './protocol.js'
+
+export const EXIT_VIOLATION = 70
+const EXIT_START_FAILED = 1
+
+/** A call to run now. Its payload lies in `bytes[payloadAt, end)` and is gone after `run` returns, unless `owned`. */
+export interface Call {
+  seq: number
+  function: string
+  attempt: number
+  timeoutMs: number | null
+  shape: number
+  context: Readonly<Record<string, string>>
+  encoding: number
+  bytes: Buffer
+  payloadAt: number
+  end: number
+  owned: boolean
+}
+
+/** What the session wants done, in the order it asks. */
+export interface Effects {
+  send(lane: Lane, kind: number, seq: number, body?: unknown): void
+  /** Load the user's code and run its start-up hooks; then tell `loaded` or `failed`. */
+  load(welcome: Welcome): void
+  run(call: Call): void
+  cancel(seq: number, reason: CancelReason): void
+  /** Nothing runs any more: run the shutdown hooks, then tell `stopped`. */
+  stop(): void
+  /** Flush what was sent, then end the process. `line` goes to stderr. */
+  exit(code: number, line?: string): void
+  /** The host is gone: end the process at once, flush nothing. */
+  gone(): void
+}
+
+export interface Hello {
+  sdk: string
+  sdkVersion: string
+  language: string
+  pid: number
+}
+
+type Phase = 'greeting' | 'loading' | 'ready' | 'over'
+
+export class Session {
+  #phase: Phase = 'greeting'
+  #stopping = false
+  /** The highest number of a call or ping so far. */
+  #highest = 0
+  #maxPayload = Number.MAX_SAFE_INTEGER
+  readonly #running = new Set<number>()
+  readonly #early = new Map<number, CancelReason>()
+  readonly #chunks = new Chunks(() => this.#maxPayload)
+
+  constructor(
+    private readonly effects: Effects,
+    private readonly hello: Hello,
+  ) {}
+
+  start(): void {
+    const { sdk, sdkVersion, language, pid } = this.hello
+    const body = { min_version: VERSION, max_version: VERSION, sdk, sdk_version: sdkVersion, language, pid }
+    this.effects.send('control', Kind.HELLO, 0, body)
+  }
+
+  receive(lane: Lane, frame: Frame): void {
+    if (this.#phase === 'over') return
+    try {
+      if (lane === 'data') this.#data(frame)
+      else this.#control(frame)
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error
+      this.violation(error.message)
+    }
+  }
+
+  violation(message: string): void {
+    this.#end(EXIT_VIOLATION, `ganger-worker: protocol violation: ${message}`)
+  }
+
+  /** End of file or an error on a lane (R1). */
+  closed(): void {
+    if (this.#phase === 'over') return
+    this.#phase = 'over'
+    this.effects.gone()
+  }
+
+  loaded(functions: readonly Contract[]): void {
+    if (this.#phase !== 'loading') return
+    this.#phase = 'ready'
+    this.effects.send('data', Kind.READY, 0, { functions })
+    this.#stopIfIdle()
+  }
+
+  failed(report: ErrorReport): void {
+    if (this.#phase !== 'loading') return
+    this.effects.send('data', Kind.ERROR, 0, report)
+    this.#end(EXIT_START_FAILED)
+  }
+
+  /** The call's RESULT or ERROR was sent. */
+  ended(seq: number): void {
+    this.#running.delete(seq)
+    if (this.#stopping) this.#stopIfIdle()
+  }
+
+  stopped(): void {
+    this.#end(0)
+  }
+
+  cancel(seq: number, reason: CancelReason): void {
+    if (this.#running.has(seq)) this.effects.cancel(seq, reason)
+    else if (this.#chunks.has(seq)) this.#cancelArriving(seq, reason)
+    else if (seq > this.#highest) this.#early.set(seq, reason)
+  }
+
+  #data(frame: Frame): void {
+    if (frame.kind === Kind.CHUNK) {
+      const whole = this.#chunks.add(frame)
+      if (whole !== undefined) this.#arrived(whole)
+      return
+    }
+    this.#check(frame)
+    if (frame.flags & Flag.MORE) this.#chunks.begin(frame)
+    else this.#arrived(frame)
+  }
+
+  /** What can be said of a frame before its payload is complete. */
+  #check(frame: Frame): void {
+    switch (frame.kind) {
+      case Kind.CALL:
+      case Kind.PING:
+        if (this.#phase !== 'ready') throw new Violation('a call or ping before READY')
+        if (frame.seq <= this.#highest) throw new Violation(`seq ${frame.seq} does not rise`)
+        if (frame.kind === Kind.CALL && this.#stopping) throw new Violation('a call after STOP')
+        this.#highest = frame.seq
+        break
+      case Kind.STOP:
+        if (this.#phase === 'greeting') throw new Violation('STOP before WELCOME')
+        break
+      case Kind.INPUT:
+      case Kind.INPUT_END:
+        break
+      default:
+        unexpected(frame, 'data')
+    }
+  }
+
+  #arrived(frame: Frame): void {
+    if (frame.kind === Kind.CALL) this.#call(frame)
+    else if (frame.kind === Kind.PING) this.effects.send('data', Kind.PONG, frame.seq)
+    else if (frame.kind === Kind.STOP) this.#stop(frame)
+  }
+
+  #call(frame: Frame): void {
+    if (frame.flags & Flag.SHARED) throw new Violation('a payload in shared memory, which was not agreed')
+    const body = readCall(frame)
+    const reason = this.#early.size > 0 ? this.#early.get(frame.seq) : undefined
+    if (reason !== undefined) {
+      this.#early.delete(frame.seq)
+      return this.effects.send('data', Kind.ERROR, frame.seq, cancelledReport(reason))
+    }
+    this.#running.add(frame.seq)
+    this.effects.run({
+      seq: frame.seq,
+      function: body.function,
+      attempt: body.attempt,
+      timeoutMs: body.timeoutMs,
+      shape: body.shape,
+      context: body.context,
+      encoding: frame.flags & Flag.ENCODING,
+      bytes: frame.bytes,
+      payloadAt: frame.payloadAt,
+      end: frame.end,
+      owned: frame.owned,
+    })
+  }
+
+  /** Answered now: the host may have given the rest of its chunks up, and waits for the slot. */
+  #cancelArriving(seq: number, reason: CancelReason): void {
+    if (!this.#chunks.drop(seq)) return
+    this.effects.send('data', Kind.ERROR, seq, cancelledReport(reason))
+  }
+
+  #stop(frame: Frame): void {
+    readStop(frame)
+    if (this.#stopping) throw new Violation('STOP twice')
+    this.#stopping = true
+    if (this.#phase === 'ready') this.#stopIfIdle()
+  }
+
+  #stopIfIdle(): void {
+    if (this.#stopping && this.#running.size === 0) this.effects.stop()
+  }
+
+  #control(frame: Frame): void {
+    switch (frame.kind) {
+      case Kind.WELCOME:
+        return this.#welcome(frame)
+      case Kind.CANCEL:
+      case Kind.CREDIT:
+        if (this.#phase === 'greeting') throw new Violation('the first frame of control is not WELCOME')
+        if (frame.kind === Kind.CANCEL) this.cancel(frame.seq, readCancel(frame))
+        else readCredit(frame)
+        break
+      default:
+        unexpected(frame, 'control')
+    }
+  }
+
+  #welcome(frame: Frame): void {
+    if (this.#phase !== 'greeting') throw new Violation('WELCOME twice')
+    const welcome = readWelcome(frame)
+    if (welcome.version !== VERSION)
+      throw new Violation(`WELCOME chose version ${welcome.version}, offered was ${VERSION}`)
+    this.#phase = 'loading'
+    this.#maxPayload = welcome.maxPayload
+    this.effects.load(welcome)
+  }
+
+  #end(code: number, line?: string): void {
+    if (this.#phase === 'over') return
+    this.#phase = 'over'
+    this.effects.exit(code, line)
+  }
+}
+
+const KNOWN: ReadonlySet<number> = new Set(Object.values(Kind))
+
+/** A frame that is not for this lane and direction: a violation if we know it or must (R3), else skipped. */
+function unexpected(frame: Frame, lane: Lane): void {
+  if (KNOWN.has(frame.kind)) throw new Violation(`kind ${frame.kind} does not belong on ${lane}`)
+  if (frame.flags & Flag.CRITICAL) throw new Violation(`critical frame of unknown kind ${frame.kind}`)
+}

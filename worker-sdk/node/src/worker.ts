@@ -1,0 +1,151 @@
+// One worker, wired up: lanes to session, session to runner. This is where effects meet the process.
+
+import { writeSync } from 'node:fs'
+import { type Reporting, WorkerContext } from './context.js'
+import { ControlLane, greet } from './control.js'
+import { DataLane, type DataLaneHandler } from './data-lane.js'
+import { type ErrorReport, reportOf } from './errors.js'
+import { type Loaded, load } from './loader.js'
+import { bodyFrame, type CancelReason, Kind, type Lane, type Welcome } from './protocol.js'
+import { Runner } from './runner.js'
+import { type Call, type Effects, type Hello, Session } from './session.js'
+
+/** How this worker is joined to its host (SPEC chapter 1). */
+export type Lanes = { dataFd: number; controlFd: number } | { endpoint: string; token: string; session: string }
+
+export class Worker implements Effects, Reporting {
+  readonly #session: Session
+  readonly #control: ControlLane
+  #data!: DataLane
+  #runner: Runner | undefined
+  #loaded: Loaded | undefined
+  #context: WorkerContext | undefined
+  /** Control frames sent before the thread owns the lane. */
+  #opening: Buffer = Buffer.alloc(0)
+
+  constructor(
+    private readonly target: string,
+    hello: Hello,
+  ) {
+    this.#session = new Session(this, hello)
+    this.#control = new ControlLane({
+      frame: (frame) => this.#session.receive('control', frame),
+      cancel: (seq, reason) => this.#session.cancel(seq, reason),
+      violation: (message) => this.#session.violation(message),
+      closed: () => this.#session.closed(),
+    })
+  }
+
+  start(lanes: Lanes): void {
+    process.on('exit', () => this.#data?.outbox.flushBlocking())
+    if ('dataFd' in lanes) this.#startInherited(lanes.dataFd, lanes.controlFd)
+    else this.#startAttached(lanes.endpoint, lanes.token, lanes.session)
+  }
+
+  #startInherited(dataFd: number, controlFd: number): void {
+    this.#data = DataLane.inherited(dataFd, this.#dataHandler())
+    this.#session.start()
+    const greeted = greet(controlFd, this.#opening, (frame) => this.#session.receive('control', frame))
+    if (!greeted) return this.#session.closed()
+    this.#control.start({ fd: controlFd })
+  }
+
+  #startAttached(endpoint: string, token: string, session: string): void {
+    this.#data = DataLane.attached(endpoint, this.#dataHandler())
+    this.#data.outbox.body(Kind.ATTACH, 0, { token, lane: 'data', session })
+    this.#opening = bodyFrame(Kind.ATTACH, 0, { token, lane: 'control', session })
+    this.#session.start()
+    this.#control.start({ endpoint, opening: this.#opening })
+  }
+
+  #dataHandler(): DataLaneHandler {
+    return {
+      frame: (frame) => {
+        // Control may have overtaken data: a call that was cancelled already must not run.
+        this.#control.poll()
+        this.#session.receive('data', frame)
+      },
+      violation: (message) => this.#session.violation(message),
+      closed: () => this.#session.closed(),
+    }
+  }
+
+  // Effects of the session.
+
+  send(lane: Lane, kind: number, seq: number, body?: unknown): void {
+    if (lane === 'control') this.#opening = Buffer.concat([this.#opening, bodyFrame(kind, seq, body)])
+    else this.report(kind, seq, body)
+  }
+
+  load(welcome: Welcome): void {
+    this.#data.maxPayload = welcome.maxPayload
+    this.#context = new WorkerContext(this, welcome)
+    this.#start(welcome, this.#context).catch((error) => this.#session.failed(reportOf('START_FAILED', error)))
+  }
+
+  run(call: Call): void {
+    this.#runner?.run(call)
+  }
+
+  cancel(seq: number, reason: CancelReason): void {
+    this.#runner?.cancel(seq, reason)
+  }
+
+  stop(): void {
+    this.#runShutdownHooks().then(() => this.#session.stopped())
+  }
+
+  exit(code: number, line?: string): void {
+    if (line !== undefined) writeSync(2, `${line}\n`)
+    process.exit(code)
+  }
+
+  gone(): void {
+    process.kill(process.pid, 'SIGKILL')
+  }
+
+  // What contexts use.
+
+  poll(): void {
+    this.#control.poll()
+  }
+
+  report(kind: number, seq: number, body: unknown): void {
+    if (kind === Kind.PROGRESS && this.#data.outbox.congested) return
+    try {
+      this.#data.outbox.body(kind, seq, body)
+    } catch {
+      // Only what users brought along can be at fault; the frame itself must not be lost (R32).
+      this.#data.outbox.body(kind, seq, bare(body))
+    }
+    if (kind === Kind.LOG || kind === Kind.PROGRESS) this.#data.outbox.flush()
+  }
+
+  async #start(welcome: Welcome, context: WorkerContext): Promise<void> {
+    // The control thread starts first: the host may go away while the user's code loads.
+    await undefined
+    const loaded = await load(this.target)
+    for (const hook of loaded.startup) await hook(context)
+    this.#loaded = loaded
+    const ended = (seq: number): void => this.#session.ended(seq)
+    this.#runner = new Runner(loaded.functions, welcome, this.#data.outbox, this, ended)
+    this.#session.loaded(loaded.functions.contracts)
+  }
+
+  async #runShutdownHooks(): Promise<void> {
+    for (const hook of this.#loaded?.shutdown ?? []) {
+      try {
+        await hook(this.#context as WorkerContext)
+      } catch (error) {
+        console.error('ganger-worker: a shutdown hook failed:', error)
+      }
+    }
+  }
+}
+
+/** An error report without what came from the user's error objects. */
+function bare(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('code' in body)) return null
+  const { properties, cause, ...rest } = body as ErrorReport
+  return { ...rest, dropped: Object.keys(properties ?? {}) }
+}
