@@ -1,0 +1,63 @@
+//! How a process ended, and waiting for that without taking it from the system yet.
+
+use std::io;
+
+use nix::libc;
+
+/// How a worker ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Exit {
+    /// The exit code, if it exited.
+    pub(crate) code: Option<i32>,
+    /// The signal, if one killed it.
+    pub(crate) signal: Option<i32>,
+    /// False if another part of the host waited for our child (`waitpid(-1)`) and so took its status.
+    pub(crate) status_known: bool,
+}
+
+impl Exit {
+    pub(super) const UNKNOWN: Exit = Exit { code: None, signal: None, status_known: false };
+}
+
+/// Blocks until the process has ended. It stays a zombie, so that its id and group stay its own.
+pub(super) fn wait(pid: i32) -> Exit {
+    observe(pid, libc::WNOWAIT).unwrap_or(Exit::UNKNOWN)
+}
+
+/// How it ended, if it has; it stays a zombie.
+pub(super) fn peek(pid: i32) -> Option<Exit> {
+    observe(pid, libc::WNOWAIT | libc::WNOHANG)
+}
+
+/// Takes the zombie away.
+pub(super) fn reap(pid: i32) {
+    observe(pid, libc::WNOHANG);
+}
+
+/// None if it still runs.
+fn observe(pid: i32, options: libc::c_int) -> Option<Exit> {
+    loop {
+        // SAFETY: all zeros is a valid siginfo_t.
+        let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `found` outlives the call.
+        let status =
+            unsafe { libc::waitid(libc::P_PID, pid as libc::id_t, &raw mut found, libc::WEXITED | options) };
+        if status == 0 {
+            return ended(&found);
+        }
+        // ECHILD: no longer our child, so it has ended and somebody else knows how.
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return Some(Exit::UNKNOWN);
+        }
+    }
+}
+
+fn ended(found: &libc::siginfo_t) -> Option<Exit> {
+    // SAFETY: waitid fills these fields; with WNOHANG and nothing to report they are zero still.
+    let (pid, status) = unsafe { (found.si_pid(), found.si_status()) };
+    match (pid, found.si_code) {
+        (0, _) => None,
+        (_, libc::CLD_EXITED) => Some(Exit { code: Some(status), signal: None, status_known: true }),
+        (_, _) => Some(Exit { code: None, signal: Some(status), status_known: true }),
+    }
+}

@@ -1,0 +1,28 @@
+//! The operating system's side of a worker: everything unsafe about processes lives here.
+//!
+//! - [`spawn`] starts a worker on the spawner's thread and hands back a [`Child`]: its [`WorkerProcess`], the host's ends of both
+//!   lanes and of stdout and stderr. Each is [`Registered`]: put it into an `AsyncFd` as it is.
+//! - [`WorkerProcess::kill_group`] and [`WorkerProcess::wait_exit`], which kills what is left of the group.
+//! - [`ProcessTag`] and [`PerProcess`] for whatever must notice a fork.
+//! - [`shim_path`] finds `ganger-shim`.
+
+pub(crate) mod descriptors;
+mod exit;
+pub(crate) mod fork;
+mod launch;
+mod reaper;
+pub(crate) mod shim_path;
+pub(crate) mod signals;
+mod spawner;
+mod start;
+mod worker_process;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use descriptors::Registered;
+pub(crate) use exit::Exit;
+pub(crate) use fork::{PerProcess, ProcessTag};
+pub(crate) use launch::Launch;
+pub(crate) use spawner::{Child, SpawnError, spawn};
+pub(crate) use worker_process::WorkerProcess;
