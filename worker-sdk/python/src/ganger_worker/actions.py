@@ -1,0 +1,108 @@
+"""``@action``: what makes a function callable from the host, and what its author says about it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeVar, overload
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ATTRIBUTE: Final = "__ganger_action__"
+_UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    name: str | None = None
+    summary: str | None = None
+    idempotent: bool = False
+    slots: int = 1
+    weight: int = 1
+    coefficient: float = 1.0
+    exclusive: Literal["worker", "node"] | None = None
+    timeout_ms: int | None = None
+
+
+@overload
+def action(function: F, /) -> F: ...
+
+
+@overload
+def action(
+    *,
+    name: str | None = None,
+    summary: str | None = None,
+    idempotent: bool = False,
+    slots: int = 1,
+    weight: int = 1,
+    coefficient: float = 1.0,
+    exclusive: Literal["worker", "node"] | None = None,
+    timeout: float | str | dt.timedelta | None = None,
+) -> Callable[[F], F]: ...
+
+
+def action(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    summary: str | None = None,
+    idempotent: bool = False,
+    slots: int = 1,
+    weight: int = 1,
+    coefficient: float = 1.0,
+    exclusive: Literal["worker", "node"] | None = None,
+    timeout: float | str | dt.timedelta | None = None,
+) -> Any:
+    """Offers a function, sync or async, to the host. The function itself stays as it is.
+
+    ``timeout`` is in seconds, a timedelta, or a text such as ``"500ms"``; the host applies it where a call has
+    none of its own. ``name`` replaces the function's own name; one with a dot replaces its module's name too.
+    """
+    options = Options(
+        name=name,
+        summary=summary,
+        idempotent=idempotent,
+        slots=_whole("slots", slots, 1, 2**32 - 1),
+        weight=_whole("weight", weight, 1, 100),
+        coefficient=float(coefficient),
+        exclusive=_one_of("exclusive", exclusive, (None, "worker", "node")),
+        timeout_ms=None if timeout is None else milliseconds(timeout),
+    )
+
+    def mark(target: F) -> F:
+        if not callable(target):
+            raise TypeError(f"@action is for functions, not for a {type(target).__name__}")
+        setattr(target, ATTRIBUTE, options)
+        return target
+
+    return mark if function is None else mark(function)
+
+
+def milliseconds(duration: float | str | dt.timedelta) -> int:
+    """Seconds, a timedelta, or a number with a unit (ms s m h d) as whole milliseconds."""
+    if isinstance(duration, dt.timedelta):
+        duration = duration.total_seconds()
+    if isinstance(duration, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)\s*", duration)
+        if match is None:
+            raise ValueError(f"timeout {duration!r} is not a number with a unit such as '500ms' or '2m'")
+        return round(float(match[1]) * _UNITS[match[2]])
+    if not duration > 0:
+        raise ValueError(f"timeout must be above 0, not {duration!r}")
+    return round(duration * 1000)
+
+
+def _whole(name: str, value: int, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+    return value
+
+
+def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+    return value

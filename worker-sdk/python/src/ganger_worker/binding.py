@@ -1,0 +1,141 @@
+"""From an input payload to a function's arguments; what does not fit is refused before the function runs (R19)."""
+
+from __future__ import annotations
+
+import difflib
+import pickle
+from typing import Any, Final, cast
+
+from . import typing_rules, values
+from .protocol import Encoding
+from .signature import Signature
+from .values import Refused
+
+Arguments = tuple[tuple[Any, ...] | list[Any], dict[str, Any]]
+_NO_NAMES: Final[dict[str, Any]] = {}
+
+
+class Binding:
+    """Compiled once a function, used once a call."""
+
+    def __init__(self, signature: Signature, name: str) -> None:
+        self._signature = signature
+        self._whole = signature.takes_whole_input
+        self._by_name = {parameter.name: parameter for parameter in signature.parameters}
+        self._positional = [parameter for parameter in signature.parameters if not parameter.keyword_only]
+        self._rules = typing_rules.Rules(signature, name)
+
+    def arguments(self, encoding: int, shape: int, payload: bytes) -> Arguments:
+        if encoding == Encoding.MESSAGEPACK:
+            if shape == 0:
+                fast = self._rules.decode_fast
+                if fast is not None and payload and (payload[0] & 0xF0 == 0x80 or payload[0] in (0xDE, 0xDF)):
+                    try:
+                        return fast(payload), _NO_NAMES
+                    except Exception:
+                        pass  # the way below finds the same fault and words it
+            value = values.decode(payload)
+            return self._converted(*self._shaped(shape, value))
+        if encoding == Encoding.RAW:
+            return self._converted(*self._shaped(shape, payload))
+        if encoding == Encoding.PICKLE:
+            return self._shaped(shape, pickle.loads(payload))
+        raise Refused("$", f"a payload in an unknown encoding (0x{encoding:02x})")
+
+    def _shaped(self, shape: int, value: Any) -> Arguments:
+        if shape == 0:
+            return self._spread(value)
+        if shape == 1:
+            return self._listed(value)
+        raise Refused("$", f"an input of unknown shape {shape}")
+
+    # --- one value
+
+    def _spread(self, value: Any) -> Arguments:
+        signature = self._signature
+        if self._whole or not signature.known:
+            return self._only(value)
+        if type(value) is dict and (self._by_name or signature.variable_named or not signature.variable_positional):
+            return self._named(cast("dict[str, Any]", value), [])
+        if value is None and not signature.required:
+            return (), _NO_NAMES
+        return self._only(value)
+
+    def _only(self, value: Any) -> Arguments:
+        return self._named({}, [value], sole=True)
+
+    # --- lists and names
+
+    def _listed(self, value: Any) -> Arguments:
+        if not isinstance(value, (list, tuple)) or len(cast("list[Any]", value)) != 2:
+            raise Refused("$", "an input of shape 1 is a list of two: positional and named arguments")
+        positional, named = cast("tuple[Any, Any]", value)
+        if not isinstance(positional, (list, tuple)):
+            raise Refused("$[0]", "the positional arguments are not a list")
+        if not isinstance(named, dict):
+            raise Refused("$[1]", "the named arguments are not a map")
+        return self._named(cast("dict[str, Any]", named), list(cast("list[Any]", positional)))
+
+    def _named(self, named: dict[str, Any], positional: list[Any], sole: bool = False) -> Arguments:
+        signature = self._signature
+        if not signature.known:
+            return positional, named
+        if len(positional) > len(self._positional) and not signature.variable_positional:
+            raise Refused("$", self._too_many(len(positional), sole))
+        taken = {parameter.name for parameter in self._positional[: len(positional)]}
+        for name in named:
+            if name not in self._by_name:
+                if not signature.variable_named:
+                    raise Refused(f"$.{name}", self._unknown(name))
+            elif name in taken:
+                raise Refused(f"$.{name}", f"parameter '{name}' is given twice")
+        for parameter in signature.parameters:
+            if parameter.required and parameter.name not in taken and parameter.name not in named:
+                raise Refused(f"$.{parameter.name}", f"parameter '{parameter.name}' is missing")
+        return self._order(named, positional)
+
+    def _order(self, named: dict[str, Any], positional: list[Any]) -> Arguments:
+        """Parameters that Python takes by position only are moved there from the names."""
+        if not any(parameter.positional_only for parameter in self._positional[len(positional) :]):
+            return positional, named
+        named = dict(named)
+        for parameter in self._positional[len(positional) :]:
+            if not parameter.positional_only:
+                break
+            if parameter.name in named:
+                positional.append(named.pop(parameter.name))
+            elif any(later.name in named for later in self._positional if later.positional_only):
+                positional.append(parameter.default)
+            else:
+                break
+        return positional, named
+
+    def _converted(self, positional: tuple[Any, ...] | list[Any], named: dict[str, Any]) -> Arguments:
+        if not self._rules.any:
+            return positional, named
+        sole = len(positional) == 1 and not named
+        ready = [self._convert_at(index, value, sole) for index, value in enumerate(positional)]
+        return ready, {name: self._rules.convert(name, value, f"$.{name}") for name, value in named.items()}
+
+    def _convert_at(self, index: int, value: Any, sole: bool) -> Any:
+        if index >= len(self._positional) or value is self._positional[index].default:
+            return value
+        name = self._positional[index].name
+        return self._rules.convert(name, value, "$" if sole else f"$.{name}")
+
+    # --- words
+
+    def _too_many(self, given: int, sole: bool) -> str:
+        expected = len(self._positional)
+        if sole:
+            return "the function takes no input" if not expected else "the function takes named parameters only"
+        return f"{given} positional arguments where {expected} are taken"
+
+    def _unknown(self, name: str) -> str:
+        close = difflib.get_close_matches(name, self._by_name, 1)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        if len(self._by_name) == 1 and not close:
+            only = next(iter(self._by_name))
+            hint = f"; annotate the only parameter '{only}' as a dict to receive the whole map"
+        return f"the function has no parameter '{name}'{hint}"
+

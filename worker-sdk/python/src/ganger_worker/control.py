@@ -1,0 +1,44 @@
+"""The control thread: cancels running calls while functions are busy, and notices that the host is gone."""
+
+from __future__ import annotations
+
+import select
+import threading
+
+from . import leaving
+from .protocol import Violation
+from .session import VIOLATION_EXIT, Cancel, Exit, Send, Session
+from .transport import HostGone, Lane
+
+
+def start(session: Session, data: Lane, control: Lane) -> None:
+    threading.Thread(target=_watch, args=(session, data, control), name="ganger-control", daemon=True).start()
+
+
+def _watch(session: Session, data: Lane, control: Lane) -> None:
+    poller = select.poll()
+    poller.register(control.socket, select.POLLIN)
+    # Only the end of the data lane: its frames belong to the loop that runs calls. A hang-up is always told.
+    poller.register(data.socket, getattr(select, "POLLRDHUP", 0))
+    data_number = data.socket.fileno()
+    try:
+        while True:
+            if not control.reader.holds_frame:
+                for number, _event in poller.poll():
+                    if number == data_number:
+                        leaving.at_once(leaving.HOST_GONE_EXIT)
+            _handle(session, data, control)
+    except HostGone:
+        leaving.at_once(leaving.HOST_GONE_EXIT)
+    except Violation as violation:
+        leaving.at_once(VIOLATION_EXIT, str(violation))
+
+
+def _handle(session: Session, data: Lane, control: Lane) -> None:
+    effect = session.on_control(control.reader.read())
+    if isinstance(effect, Cancel):
+        effect.call.ask_to_stop()
+    elif isinstance(effect, Send):
+        data.writer.send(effect.data)
+    elif isinstance(effect, Exit):
+        leaving.at_once(effect.code, effect.message)

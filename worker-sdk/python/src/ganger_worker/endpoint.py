@@ -1,0 +1,44 @@
+"""Where the lanes come from: inherited descriptors (1.1) or a named endpoint that the worker attaches to (1.2)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import MutableMapping
+
+from . import values
+from .protocol import Kind, frame
+from .transport import Lane
+
+
+class NoHost(Exception):
+    """Nothing says where a host is."""
+
+
+def connect(environment: MutableMapping[str, str] | None = None) -> tuple[Lane, Lane]:
+    """``(data, control)``; what named them is removed from the environment, so that children have neither."""
+    variables = os.environ if environment is None else environment
+    data = variables.pop("GANGER_DATA_FD", None)
+    control = variables.pop("GANGER_CONTROL_FD", None)
+    address = variables.pop("GANGER_ENDPOINT", None)
+    token = variables.pop("GANGER_TOKEN", "")
+    if data is not None and control is not None:
+        return _inherited(data), _inherited(control)
+    if address is not None:
+        session = secrets.token_hex(16)
+        return _attached(address, token, session, "data"), _attached(address, token, session, "control")
+    raise NoHost("a worker is started by a pool, or attaches to one named by GANGER_ENDPOINT")
+
+
+def _inherited(number: str) -> Lane:
+    os.set_inheritable(int(number), False)
+    return Lane(socket.socket(fileno=int(number)))
+
+
+def _attached(address: str, token: str, session: str, lane: str) -> Lane:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.connect(address)
+    body = values.encode({"token": token, "lane": lane, "session": session})
+    sock.sendall(frame(Kind.ATTACH, body=body))
+    return Lane(sock)

@@ -1,0 +1,64 @@
+"""What both ways of running calls share: effects of the session are carried out, hooks run on the main thread."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from . import leaving
+from .protocol import Violation
+from .session import VIOLATION_EXIT, Effect, Exit, Session
+from .transport import HostGone, Lane
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from .execution import Execution
+
+
+class Runner(Protocol):
+    def serve(self, execution: Execution) -> None:
+        """Runs calls until the host says stop; SystemExit of a function comes through."""
+        ...
+
+    def run_hooks(self, hooks: list[Callable[[], object]]) -> None: ...
+
+
+class Loop:
+    """The event loop of the main thread, made when something first needs it: importing asyncio takes time."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __call__(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            import asyncio
+
+            self._loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self._loop)
+        return self._loop
+
+    def run_hooks(self, hooks: list[Callable[[], object]]) -> None:
+        for hook in list(hooks):
+            result = hook()
+            if inspect.isawaitable(result):
+                self().run_until_complete(_awaited(result))
+
+
+async def _awaited(result: Any) -> None:
+    await result
+
+
+def next_effect(session: Session, data: Lane) -> Effect | None:
+    """Reads one frame of the data lane; does not come back when the host is gone or broke the protocol."""
+    try:
+        effect = session.on_data(data.reader.read())
+    except HostGone:
+        leaving.at_once(leaving.HOST_GONE_EXIT)
+    except Violation as violation:
+        leaving.at_once(VIOLATION_EXIT, str(violation))
+    if type(effect) is Exit:
+        leaving.at_once(effect.code, effect.message)
+    return effect
+

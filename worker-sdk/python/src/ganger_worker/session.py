@@ -1,0 +1,276 @@
+"""The worker's side of the protocol as a state machine without IO: a frame in, an effect out.
+
+Two threads feed it (data and control), so it holds one lock; it never waits for anything else.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from . import values
+from .call import Call
+from .chunks import Assemblies
+from .protocol import (
+    CONTROL_TO_WORKER,
+    DATA_TO_WORKER,
+    KNOWN,
+    MAX_BODY_DEPTH,
+    VERSION,
+    CallBody,
+    Encoding,
+    Flag,
+    Frame,
+    Kind,
+    Violation,
+    Welcome,
+    frame,
+    read_call,
+    read_cancel,
+    read_credit,
+    read_stop,
+    read_welcome,
+)
+
+VIOLATION_EXIT: Final = 70
+SDK_VERSION: Final = "0.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """WELCOME came: load the user's code with these settings, then say ready."""
+
+    welcome: Welcome
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Ask a running call to stop."""
+
+    call: Call
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Write a frame to data. ``pong`` says that the loop which runs calls must do it."""
+
+    data: bytes
+    pong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """No call runs any more and none will come: run the shutdown hooks and end."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    code: int
+    message: str
+
+
+Effect = Load | Run | Cancel | Send | Stop | Exit
+
+
+class Phase(enum.Enum):
+    HANDSHAKE = "waiting for WELCOME"
+    LOADING = "loading the user's code"
+    SERVING = "running calls"
+    STOPPING = "finishing the calls that run"
+    STOPPED = "done"
+
+
+class Session:
+    def __init__(self) -> None:
+        self.phase = Phase.HANDSHAKE
+        self.welcome: Welcome | None = None
+        self._lock = threading.Lock()
+        self._running: dict[int, Call] = {}
+        self._cancelled_ahead: dict[int, str] = {}
+        self._highest = 0
+        self._stop_reason = ""
+        self._assemblies = Assemblies(0)
+        self._last_body: bytes | None = None
+        self._last_call = CallBody("", 1, None, 0, {})
+
+    # --- what the worker says
+
+    def hello(self, pid: int | None = None) -> bytes:
+        body = {
+            "min_version": VERSION,
+            "max_version": VERSION,
+            "sdk": "ganger-worker-python",
+            "sdk_version": SDK_VERSION,
+            "language": "python",
+            "pid": os.getpid() if pid is None else pid,
+        }
+        return frame(Kind.HELLO, body=values.encode(body))
+
+    def ready(self, contracts: list[dict[str, object]]) -> bytes:
+        self.phase = Phase.SERVING
+        return frame(Kind.READY, body=values.encode({"functions": contracts}))
+
+    def finish(self, seq: int) -> Effect | None:
+        """The call's RESULT or ERROR has been written."""
+        with self._lock:
+            self._running.pop(seq, None)
+            return self._stop_if_idle() if self.phase is Phase.STOPPING else None
+
+    # --- what the host says
+
+    def on_control(self, incoming: Frame) -> Effect | None:
+        try:
+            if incoming.kind == Kind.CANCEL:
+                return self._cancel(incoming)
+            if incoming.kind == Kind.WELCOME:
+                return self._welcome(incoming)
+            if incoming.kind == Kind.CREDIT:
+                read_credit(_body(incoming.body))
+                return None
+            return self._unexpected(incoming, "control", DATA_TO_WORKER)
+        except Violation as violation:
+            return Exit(VIOLATION_EXIT, str(violation))
+
+    def on_data(self, incoming: Frame) -> Effect | None:
+        try:
+            kind, flags, seq, body, payload = incoming
+            if kind not in DATA_TO_WORKER:
+                return self._unexpected(incoming, "data", CONTROL_TO_WORKER)
+            if self.phase is Phase.HANDSHAKE or self.phase is Phase.LOADING:
+                raise Violation(f"frame of kind {kind} while {self.phase.value}")
+            if kind == Kind.CALL:
+                self._advance(seq)
+            if flags & Flag.MORE or kind == Kind.CHUNK:
+                whole = self._assemblies.take(incoming)
+                if whole is None:
+                    return self._cancelled_early(seq) if kind == Kind.CALL else None
+                kind, flags, seq, body, payload = whole
+            if kind == Kind.CALL:
+                return self._call(flags, seq, body, payload)
+            return self._other(kind, seq, body)
+        except Violation as violation:
+            return Exit(VIOLATION_EXIT, str(violation))
+
+    # --- parts
+
+    def _call(self, flags: int, seq: int, body: bytes, payload: bytes) -> Effect:
+        # Calls of one function mostly have the same body, byte for byte.
+        if body != self._last_body:
+            self._last_call = read_call(_body(body))
+            self._last_body = body
+        fields = self._last_call
+        call = Call(seq, fields, flags & Flag.ENCODING, payload)
+        if fields.timeout_ms is not None:
+            call.deadline = time.monotonic() + fields.timeout_ms / 1000
+        with self._lock:
+            if seq not in self._cancelled_ahead:
+                self._running[seq] = call
+                return Run(call)
+            reason = self._cancelled_ahead.pop(seq)
+        return Send(_cancelled_before(seq, reason))
+
+    def _cancelled_early(self, seq: int) -> Effect | None:
+        """The first piece of a call came; if its cancel came before, there is no need for the rest."""
+        with self._lock:
+            reason = self._cancelled_ahead.pop(seq, None)
+            if reason is None:
+                return None
+            self._assemblies.abandon(seq)
+        return Send(_cancelled_before(seq, reason))
+
+    def _other(self, kind: int, seq: int, body: bytes) -> Effect | None:
+        if kind == Kind.PING:
+            self._advance(seq)
+            return Send(frame(Kind.PONG, seq), pong=True)
+        if kind == Kind.STOP:
+            self._stop_reason = read_stop(_body(body)).reason
+            with self._lock:
+                if self.phase is Phase.STOPPED:
+                    return None
+                self.phase = Phase.STOPPING
+                return self._stop_if_idle()
+        return None  # INPUT and INPUT_END: no function here reads an input stream yet
+
+    def _cancel(self, incoming: Frame) -> Effect | None:
+        reason = read_cancel(_body(incoming.body))
+        seq = incoming.seq
+        with self._lock:
+            call = self._running.get(seq)
+            if call is None:
+                if seq > self._highest:
+                    self._cancelled_ahead[seq] = reason
+                    return None
+                return Send(_cancelled_before(seq, reason)) if self._assemblies.abandon(seq) else None
+            call.cancelled = True
+            call.reason = reason
+            return Cancel(call, reason)
+
+    def _welcome(self, incoming: Frame) -> Effect:
+        if self.phase is not Phase.HANDSHAKE:
+            raise Violation("a second WELCOME")
+        welcome = read_welcome(_body(incoming.body))
+        if welcome.version != VERSION:
+            raise Violation(f"version {welcome.version} was not offered")
+        self.welcome = welcome
+        self.phase = Phase.LOADING
+        self._assemblies = Assemblies(welcome.max_payload)
+        return Load(welcome)
+
+    def _advance(self, seq: int) -> None:
+        with self._lock:
+            if seq <= self._highest:
+                raise Violation(f"seq {seq} after {self._highest}")
+            self._highest = seq
+            if len(self._cancelled_ahead) > 1:
+                passed = [ahead for ahead in self._cancelled_ahead if ahead < seq]
+                for ahead in passed:
+                    del self._cancelled_ahead[ahead]
+
+    def _stop_if_idle(self) -> Effect | None:
+        if self._running:
+            return None
+        self.phase = Phase.STOPPED
+        return Stop(self._stop_reason)
+
+    def _unexpected(self, incoming: Frame, lane: str, elsewhere: frozenset[int]) -> None:
+        kind = incoming.kind
+        if kind in elsewhere or kind in KNOWN:
+            raise Violation(f"frame of kind {kind} on the {lane} lane")
+        if incoming.flags & Flag.CRITICAL:
+            raise Violation(f"critical frame of unknown kind {kind}")
+
+
+def _body(body: bytes) -> object:
+    if not body:
+        return None
+    try:
+        value = values.decode(body)
+    except values.Refused as refused:
+        raise Violation(f"a malformed body: {refused}") from None
+    # Only a body longer than the limit can be nested deeper than it.
+    if len(body) > MAX_BODY_DEPTH and values.depth(value) > MAX_BODY_DEPTH:
+        raise Violation(f"a body nests deeper than {MAX_BODY_DEPTH} levels")
+    return value
+
+
+def _cancelled_before(seq: int, reason: str) -> bytes:
+    body = {
+        "code": "CANCELLED",
+        "type": "Cancelled",
+        "message": f"cancelled before it started ({reason})",
+        "traceback": None,
+        "language": "python",
+    }
+    return frame(Kind.ERROR, seq, values.encode(body), flags=Encoding.MESSAGEPACK)

@@ -1,0 +1,96 @@
+"""``concurrency`` above 1: threads take turns at reading, one event loop on the main thread.
+
+The thread that reads a synchronous call gives the lane to the next thread and runs the call itself, so a call
+crosses no queue. Asynchronous calls, hooks and pings go to the main thread's loop.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from .call import Call
+from .execution import Execution
+from .function import Function
+from .runner import Loop, next_effect
+from .session import Effect, Run, Send, Session, Stop
+from .tasks import start
+from .transport import Lane
+
+
+class Threaded:
+    def __init__(self, session: Session, data: Lane, concurrency: int) -> None:
+        self._session = session
+        self._data = data
+        self._most = concurrency + 1  # one more than can be busy, so that somebody reads
+        self._loop = Loop()
+        self.run_hooks = self._loop.run_hooks
+        self._reading = threading.Lock()
+        self._threads = 0  # this and the next: changed under the reading lock only
+        self._busy = 0
+        self._exit: SystemExit | None = None
+        data.writer.interleave = True
+
+    def serve(self, execution: Execution) -> None:
+        loop = self._loop()
+        with self._reading:
+            self._add_thread(execution)
+        loop.run_forever()
+        if self._exit is not None:
+            raise self._exit
+
+    def _add_thread(self, execution: Execution) -> None:
+        self._threads += 1
+        name = f"ganger-call-{self._threads}"
+        threading.Thread(target=self._take_turns, args=(execution,), name=name, daemon=True).start()
+
+    def _take_turns(self, execution: Execution) -> None:
+        try:
+            was_busy = False
+            while True:
+                was_busy = self._turn(execution, was_busy)
+        except SystemExit as error:
+            self._exit = error
+            self._stop()
+
+    def _turn(self, execution: Execution, was_busy: bool) -> bool:
+        """Reads until there is a synchronous call, runs it with the lane given to another thread."""
+        with self._reading:
+            self._busy -= was_busy
+            taken = self._read_until_sync(execution)
+            self._busy += 1
+            if self._busy >= self._threads and self._threads < self._most:
+                self._add_thread(execution)
+        call, function = taken
+        self._follow(execution.run(call, function))
+        return True
+
+    def _read_until_sync(self, execution: Execution) -> tuple[Call, Function]:
+        while True:
+            effect = next_effect(self._session, self._data)
+            if type(effect) is Run:
+                function = execution.find(effect.call)
+                if function is None:
+                    self._follow(self._session.finish(effect.call.seq))
+                elif function.needs_loop:
+                    self._loop().call_soon_threadsafe(self._begin, execution, effect.call, function)
+                else:
+                    return effect.call, function
+            else:
+                self._follow(effect)
+
+    def _begin(self, execution: Execution, call: Call, function: Function) -> None:
+        task = start(self._loop(), execution, call, function)
+        task.add_done_callback(lambda done: self._follow(done.result()))
+
+    def _follow(self, effect: Effect | None) -> None:
+        if type(effect) is Send:
+            if effect.pong:
+                self._loop().call_soon_threadsafe(self._data.writer.send, effect.data)
+            else:
+                self._data.writer.send(effect.data)
+        elif type(effect) is Stop:
+            self._stop()
+
+    def _stop(self) -> None:
+        loop = self._loop()
+        loop.call_soon_threadsafe(loop.stop)

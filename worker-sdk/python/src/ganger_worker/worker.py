@@ -1,0 +1,83 @@
+"""A worker's life: handshake, load, start-up hooks, calls, shutdown hooks."""
+
+from __future__ import annotations
+
+import sys
+from typing import cast
+
+from . import control, endpoint, errors, hooks, leaving, loader, logs
+from .context import bind
+from .execution import Execution
+from .inline import Inline
+from .protocol import Violation, Welcome
+from .runner import Runner
+from .session import VIOLATION_EXIT, Exit, Load, Session
+from .transport import HostGone, Lane
+
+USAGE_EXIT = 64
+INTERRUPTED_EXIT = 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m ganger_worker TARGET``. Comes back with the exit code, or raises a function's SystemExit."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if len(given) != 1:
+        print("usage: python -m ganger_worker TARGET   (a file, a folder, or a module)", file=sys.stderr)
+        return USAGE_EXIT
+    try:
+        data, control_lane = endpoint.connect()
+    except (endpoint.NoHost, OSError, ValueError) as error:
+        print(f"ganger_worker: {error}", file=sys.stderr)
+        return USAGE_EXIT
+    try:
+        return _live(given[0], data, control_lane)
+    except HostGone:
+        leaving.at_once(leaving.HOST_GONE_EXIT)
+    except Violation as violation:
+        leaving.at_once(VIOLATION_EXIT, str(violation))
+    except KeyboardInterrupt:  # only a worker started by hand sees one
+        return INTERRUPTED_EXIT
+    finally:
+        # Reached by SystemExit of a function too: no reply may stay half written (R24).
+        data.writer.close_for_exit()
+
+
+def _live(target: str, data: Lane, control_lane: Lane) -> int:
+    session = Session()
+    leaving.leave_lanes_to_parent(data, control_lane)
+    welcome = _shake_hands(session, control_lane)
+    data.reader.max_payload = welcome.max_payload
+    control.start(session, data, control_lane)
+    bind(welcome, data.writer.post)
+    logs.install_own(data.writer.post)
+    runner = _runner(session, data, welcome.concurrency)
+    try:
+        functions = loader.load(target)
+        logs.install_root(data.writer.post)
+        runner.run_hooks(hooks.startup_hooks)
+        ready = session.ready(functions.contracts)
+    except (Exception, SystemExit) as error:
+        data.writer.send(errors.error_frame(0, errors.report(error, "START_FAILED")))
+        return 1
+    data.writer.send(ready)
+    runner.serve(Execution(session, data.writer, functions, welcome.max_payload))
+    runner.run_hooks(hooks.shutdown_hooks)
+    return 0
+
+
+def _runner(session: Session, data: Lane, concurrency: int) -> Runner:
+    if concurrency == 1:
+        return Inline(session, data)
+    from .threaded import Threaded  # imports asyncio
+
+    return Threaded(session, data, concurrency)
+
+
+def _shake_hands(session: Session, control_lane: Lane) -> Welcome:
+    control_lane.writer.send(session.hello())
+    while True:
+        effect = session.on_control(control_lane.reader.read())
+        if isinstance(effect, Exit):
+            leaving.at_once(effect.code, effect.message)
+        if isinstance(effect, Load):
+            return cast("Welcome", effect.welcome)
