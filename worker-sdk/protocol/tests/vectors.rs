@@ -1,5 +1,7 @@
 //! The Rust codec agrees with the golden vectors.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod vector;
 
 use ganger_protocol::{Assembler, Decoder, Frame, FrameError, Limits, Value};

@@ -1,6 +1,11 @@
 //! Reads the vectors' notation, and says what frames mean in it.
 
-#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its own part of it")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::allow_attributes,
+    reason = "each test file uses its own part of it"
+)]
 
 use ganger_protocol::message::{
     Attach, Call, Cancel, Contract, Credit, ErrorReport, Exclusive, FunctionKind, Hello, Log, Progress,
