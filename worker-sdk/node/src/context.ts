@@ -2,14 +2,16 @@
 
 import { inspect } from 'node:util'
 import { Cancelled } from './errors.js'
-import { type CancelReason, Kind, type Level, type Welcome } from './protocol.js'
+import { type CancelReason, Kind, type Level, type Seq, type Welcome } from './protocol.js'
 import type { Call } from './session.js'
+
+const NO_TRACE: Readonly<Record<string, string>> = Object.freeze({})
 
 /** Where a context's frames go. */
 export interface Reporting {
   /** Takes in cancels that came while the main thread was busy. */
   poll(): void
-  report(kind: number, seq: number, body: unknown): void
+  report(kind: number, seq: Seq, body: unknown): void
 }
 
 /** Log records that reach the host's logger. Fields that cannot be sent go as text. */
@@ -50,7 +52,7 @@ export class WorkerContext {
     return this.#log
   }
 
-  protected get seq(): number {
+  protected get seq(): Seq {
     return 0
   }
 
@@ -62,7 +64,7 @@ export class WorkerContext {
 /** What functions see. */
 export class CallContext extends WorkerContext {
   readonly #reporting: Reporting
-  readonly #seq: number
+  readonly #seq: Seq
   readonly #deadline: number | undefined
   #reason: CancelReason | undefined
   #controller: AbortController | undefined
@@ -81,7 +83,7 @@ export class CallContext extends WorkerContext {
     this.#deadline = call.timeoutMs === null ? undefined : performance.now() + call.timeoutMs
     this.function = call.function
     this.attempt = call.attempt
-    this.trace = call.context
+    this.trace = call.context ?? NO_TRACE
   }
 
   /** Whether the call was asked to stop. May be polled from a busy loop: it costs one atomic load. */
@@ -114,7 +116,7 @@ export class CallContext extends WorkerContext {
     this.#reporting.report(Kind.PROGRESS, this.#seq, [done, total ?? null, note ?? null])
   }
 
-  protected override get seq(): number {
+  protected override get seq(): Seq {
     return this.#seq
   }
 
@@ -139,7 +141,7 @@ export class CallContext extends WorkerContext {
   }
 }
 
-function logTo(reporting: Reporting, seq: number, logger: string): Log {
+function logTo(reporting: Reporting, seq: Seq, logger: string): Log {
   const at = (level: Level) => (message: string, fields?: Record<string, unknown>) =>
     reporting.report(Kind.LOG, seq, [level, logger, String(message), fields === undefined ? null : sendable(fields)])
   return { debug: at('debug'), info: at('info'), warn: at('warning'), error: at('error') }

@@ -27,7 +27,7 @@ const RETRY_MS = 2
 const start = workerData as ControlStart
 const cancels = new Cancels(start.cancels)
 const waiting: [number, CancelReason][] = []
-const reader = new FrameReader(onFrame)
+const reader = new FrameReader({ frame: onFrame, oversized: onOversized })
 
 const socket = start.fd === undefined ? connect({ path: start.endpoint as string }) : new Socket({ fd: start.fd })
 socket.on('data', read).on('end', endProcess).on('error', endProcess).on('close', endProcess)
@@ -45,8 +45,12 @@ function read(chunk: Buffer): void {
 }
 
 function onFrame(frame: Frame): void {
-  if (frame.kind === Kind.CANCEL) cancel(frame.seq, readCancel(frame))
+  if (frame.kind === Kind.CANCEL && typeof frame.seq === 'number') cancel(frame.seq, readCancel(frame))
   else post({ frame: copyOf(frame) })
+}
+
+function onOversized(): void {
+  throw new Violation('a frame on control has a payload of gigabytes')
 }
 
 function cancel(seq: number, reason: CancelReason): void {

@@ -6,12 +6,12 @@ import { readSync, writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { Cancels } from './cancels.js'
 import type { ControlNews, ControlStart } from './control-thread.js'
-import { type CancelReason, type Frame, HEADER_SIZE } from './protocol.js'
+import { type CancelReason, type Frame, HEADER_SIZE, type Seq } from './protocol.js'
 import { FrameReader } from './reader.js'
 
 export interface ControlHandler {
   frame(frame: Frame): void
-  cancel(seq: number, reason: CancelReason): void
+  cancel(seq: Seq, reason: CancelReason): void
   violation(message: string): void
   closed(): void
 }
@@ -51,7 +51,7 @@ export function greet(fd: number, hello: Uint8Array, onFrame: (frame: Frame) => 
   for (let at = 0; at < hello.length; ) at += retried(() => writeSync(fd, hello, at))
   const header = Buffer.alloc(HEADER_SIZE)
   if (!readFully(fd, header)) return false
-  const reader = new FrameReader(onFrame)
+  const reader = new FrameReader({ frame: onFrame, oversized: () => {} })
   reader.push(header)
   const rest = Buffer.alloc(Math.min(header.readUInt32LE(0), 64 * 1024))
   if (!readFully(fd, rest)) return false

@@ -2,7 +2,7 @@
 
 import { connect, Socket } from 'node:net'
 import { Outbox } from './outbox.js'
-import { type Frame, Violation } from './protocol.js'
+import { type Frame, type Seq, Violation } from './protocol.js'
 import { FrameReader } from './reader.js'
 
 /** A turn that runs functions longer than this writes after each of them, so that a slow one delays no reply. */
@@ -10,6 +10,7 @@ const LONG_TURN_MS = 1
 
 export interface DataLaneHandler {
   frame(frame: Frame): void
+  oversized(kind: number, flags: number, seq: Seq): void
   violation(message: string): void
   /** End of file or an error. */
   closed(): void
@@ -25,9 +26,12 @@ export class DataLane {
     private readonly handler: DataLaneHandler,
     fd: number | null,
   ) {
-    this.#reader = new FrameReader((frame) => {
-      handler.frame(frame)
-      if (performance.now() - this.#turnBegan > LONG_TURN_MS) this.outbox.flush()
+    this.#reader = new FrameReader({
+      frame: (frame) => {
+        handler.frame(frame)
+        if (performance.now() - this.#turnBegan > LONG_TURN_MS) this.outbox.flush()
+      },
+      oversized: (kind, flags, seq) => handler.oversized(kind, flags, seq),
     })
     const socket = makeSocket({ buffer: () => this.#reader.space(), callback: (count) => this.#read(count) })
     const closed = (): void => handler.closed()

@@ -5,6 +5,8 @@ import { NotDecodable, type PathStep, pathText } from './path.js'
 
 const LONG_STRING = 24
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const MAX_BODY_DEPTH = 64
+const UNREADABLE = Symbol('unreadable')
 const MAX_DATE_SECONDS = 8_640_000_000_000n
 
 /** Reads the one value in `source[start, end)`. */
@@ -15,6 +17,14 @@ export function decode(source: Buffer, start = 0, end = source.length, maxDepth 
   } catch (error) {
     throw error instanceof NotDecodable ? explain(source, start, end, maxDepth, error) : error
   }
+}
+
+/**
+ * Reads the body of a frame. Fields of a later version may hold what we do not know (R5): extensions and maps with other
+ * keys become UNREADABLE, which is of the wrong type wherever we look.
+ */
+export function decodeBody(source: Buffer, start: number, end: number): unknown {
+  return new Reader(source, start, end, MAX_BODY_DEPTH, null, true).one()
 }
 
 /** Reads again with a trace, so that the usual read pays nothing for paths. */
@@ -37,6 +47,7 @@ class Reader {
     private readonly end: number,
     private readonly maxDepth: number,
     private readonly trace: PathStep[] | null = null,
+    private readonly lenient = false,
   ) {}
 
   one(): unknown {
@@ -117,12 +128,18 @@ class Reader {
     return list
   }
 
-  #map(length: number): Record<string, unknown> {
+  #map(length: number): Record<string, unknown> | symbol {
     if (length * 2 > this.end - this.at) throw new NotDecodable('the map ends too early')
     this.#enter()
     const map: Record<string, unknown> = {}
+    let readable = true
     for (let index = 0; index < length; index++) {
       const key = this.#key()
+      if (typeof key !== 'string') {
+        readable = false
+        this.#read()
+        continue
+      }
       this.trace?.push(key)
       const value = this.#read()
       this.trace?.pop()
@@ -130,18 +147,19 @@ class Reader {
       else map[key] = value
     }
     this.#depth--
-    return map
+    return readable ? map : UNREADABLE
   }
 
-  #key(): string {
+  #key(): string | symbol {
     const byte = this.at < this.end ? (this.source[this.at] as number) : 0
     if (byte >= 0xa0 && byte < 0xc0) {
       this.at++
       return this.#string(byte & 0x1f)
     }
     const key = this.#read()
-    if (typeof key !== 'string') throw new NotDecodable('a map has a key that is not a string')
-    return key
+    if (typeof key === 'string') return key
+    if (this.lenient && this.#depth > 1) return UNREADABLE
+    throw new NotDecodable('a map has a key that is not a string')
   }
 
   #enter(): void {
@@ -175,11 +193,14 @@ class Reader {
     return copy
   }
 
-  #extension(byte: number): Date {
+  #extension(byte: number): Date | symbol {
     const length = byte <= 0xc9 ? this.#unsigned(1 << (byte - 0xc7)) : 1 << (byte - 0xd4)
     const type = this.source.readInt8(this.#take(1))
     const at = this.#take(length)
-    if (type !== -1) throw new NotDecodable(`extension type ${type} is not allowed`)
+    if (type !== -1) {
+      if (this.lenient) return UNREADABLE
+      throw new NotDecodable(`extension type ${type} is not allowed`)
+    }
     if (length === 4) return new Date(this.source.readUInt32BE(at) * 1000)
     if (length === 8) {
       const packed = this.source.readBigUInt64BE(at)

@@ -63,6 +63,10 @@ export function cancelledReport(reason: CancelReason): ErrorReport {
   return plainReport('CANCELLED', 'AbortError', `the call was cancelled (${reason})`)
 }
 
+export function tooLargeReport(what: 'input' | 'result', limit: number): ErrorReport {
+  return plainReport('PAYLOAD_TOO_LARGE', 'RangeError', `the ${what} has more than ${limit} bytes`)
+}
+
 function describe(thrown: unknown, seen: Set<unknown>): ErrorDescription {
   seen.add(thrown)
   const description: ErrorDescription = { type: typeOf(thrown), message: messageOf(thrown), language: 'node' }
@@ -82,8 +86,8 @@ function typeOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return thrown === null ? 'null' : typeof thrown
   const name = attempt(() => (thrown as Error).name)
   if (typeof name === 'string' && name !== '' && name !== 'Error') return cut(name, 256)
-  const constructor = attempt(() => (thrown as object).constructor?.name)
-  if (typeof constructor === 'string' && constructor !== '') return cut(constructor, 256)
+  const className = attempt(() => (thrown as object).constructor?.name)
+  if (typeof className === 'string' && className !== '') return cut(className, 256)
   return typeof name === 'string' && name !== '' ? name : 'object'
 }
 

@@ -5,7 +5,7 @@ import { writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { Encoder } from './encoder.js'
 import { NotEncodable } from './path.js'
-import { Encoding, HEADER_SIZE, MAX_BODY, writeHeader } from './protocol.js'
+import { Encoding, HEADER_SIZE, MAX_BODY, type Seq, writeHeader } from './protocol.js'
 
 /** Raw payloads from here on are written from where they lie. */
 const COPY_LIMIT = 16 * 1024
@@ -38,7 +38,7 @@ export class Outbox {
   }
 
   /** A frame of a body alone. Throws `NotEncodable` and sends nothing if the body is no body. */
-  body(kind: number, seq: number, body?: unknown): void {
+  body(kind: number, seq: Seq, body?: unknown): void {
     const encoder = this.#encoder
     const at = encoder.reserve(HEADER_SIZE)
     if (body !== undefined) this.#write(at, body)
@@ -52,7 +52,7 @@ export class Outbox {
   }
 
   /** A frame with a value as its payload. False, and nothing sent, if it is larger than `maxPayload`. */
-  value(kind: number, seq: number, value: unknown): boolean {
+  value(kind: number, seq: Seq, value: unknown): boolean {
     const encoder = this.#encoder
     const at = encoder.reserve(HEADER_SIZE)
     this.#write(at, value)
@@ -67,7 +67,7 @@ export class Outbox {
   }
 
   /** A frame with a byte string as its payload; a large one is not copied and must not change afterwards. */
-  raw(kind: number, seq: number, bytes: Uint8Array): boolean {
+  raw(kind: number, seq: Seq, bytes: Uint8Array): boolean {
     if (bytes.length > this.maxPayload) return false
     const encoder = this.#encoder
     const at = encoder.reserve(HEADER_SIZE)

@@ -1,13 +1,12 @@
 // The wire as constants and types: header, kinds, flags, and the bodies of SPEC chapter 3, checked when read.
 
-import { decode } from './decoder.js'
+import { decodeBody } from './decoder.js'
 import { Encoder } from './encoder.js'
 import { NotDecodable } from './path.js'
 
 export const HEADER_SIZE = 24
 export const VERSION = 1
 export const MAX_BODY = 16 * 1024 * 1024
-const MAX_BODY_DEPTH = 64
 
 export const Kind = {
   CALL: 1,
@@ -33,6 +32,8 @@ export const Kind = {
 export const Flag = { CRITICAL: 0x01, MORE: 0x02, SHARED: 0x04, ENCODING: 0x30 } as const
 export const Encoding = { MESSAGEPACK: 0x00, RAW: 0x10, PICKLE: 0x20 } as const
 
+/** Beyond 2^53 a seq is a bigint; both compare and serve as keys alike. */
+export type Seq = number | bigint
 export type Lane = 'data' | 'control'
 export type CancelReason = 'cancel' | 'timeout' | 'deadline' | 'stop'
 export type Level = 'debug' | 'info' | 'warning' | 'error' | 'critical'
@@ -46,7 +47,7 @@ export class Violation extends Error {
 export interface Frame {
   kind: number
   flags: number
-  seq: number
+  seq: Seq
   bytes: Buffer
   bodyAt: number
   payloadAt: number
@@ -60,7 +61,7 @@ export interface CallBody {
   attempt: number
   timeoutMs: number | null
   shape: number
-  context: Readonly<Record<string, string>>
+  context: Readonly<Record<string, string>> | null
 }
 
 export interface StopBody {
@@ -85,13 +86,16 @@ export interface CreditBody {
   bytes: number
 }
 
-const NO_CONTEXT: Readonly<Record<string, string>> = Object.freeze({})
-const DEFAULT_MAX_PAYLOAD = 4 * 1024 * 1024 * 1024
+const U16 = 0xffff
+const U32 = 0xffffffff
+const U64 = 2n ** 64n - 1n
+const LAST_SHAPE = 1
+export const DEFAULT_MAX_PAYLOAD = 4 * 1024 * 1024 * 1024
 
 export function writeHeader(
   target: Buffer,
   at: number,
-  header: { kind: number; flags: number; seq: number; bodyLength: number; length: number },
+  header: { kind: number; flags: number; seq: Seq; bodyLength: number; length: number },
 ): void {
   writeUint64(target, at, header.length)
   target.writeUInt32LE(header.bodyLength, at + 8)
@@ -103,7 +107,7 @@ export function writeHeader(
 }
 
 /** A whole frame of a body alone, in bytes of its own. */
-export function bodyFrame(kind: number, seq: number, body: unknown): Buffer {
+export function bodyFrame(kind: number, seq: Seq, body: unknown): Buffer {
   const encoder = new Encoder()
   encoder.reserve(HEADER_SIZE)
   encoder.value(body)
@@ -112,15 +116,19 @@ export function bodyFrame(kind: number, seq: number, body: unknown): Buffer {
   return encoder.take()
 }
 
-export function writeUint64(target: Buffer, at: number, value: number): void {
+export function writeUint64(target: Buffer, at: number, value: number | bigint): void {
+  if (typeof value === 'bigint') {
+    target.writeBigUInt64LE(value, at)
+    return
+  }
   target.writeUInt32LE(value >>> 0, at)
   target.writeUInt32LE(Math.floor(value / 0x100000000), at + 4)
 }
 
-/** A u64 as a number; beyond 2^53 nothing that this protocol counts can be meant. */
-export function readUint64(source: Buffer, at: number, field: string): number {
+/** A u64: a number while that is exact. */
+export function readUint64(source: Buffer, at: number): number | bigint {
   const high = source.readUInt32LE(at + 4)
-  if (high > 0x1fffff) throw new Violation(`${field} is beyond 2^53`)
+  if (high > 0x1fffff) return source.readBigUInt64LE(at)
   return high * 0x100000000 + source.readUInt32LE(at)
 }
 
@@ -128,48 +136,52 @@ export function readCall(frame: Frame): CallBody {
   const list = bodyList(frame, 'CALL')
   const context = list[4] ?? null
   return {
-    function: text(list[0], 'function'),
-    attempt: integer(list[1] ?? 1, 'attempt'),
-    timeoutMs: list[2] === undefined || list[2] === null ? null : integer(list[2], 'timeout_ms'),
-    shape: integer(list[3] ?? 0, 'shape'),
-    context: context === null ? NO_CONTEXT : textMap(context, 'context'),
+    function: text(list[0] === undefined ? '' : list[0], 'function'),
+    attempt: integer(list[1], 'attempt', U32, 1),
+    timeoutMs: list[2] === undefined || list[2] === null ? null : integer(list[2], 'timeout_ms', U64, 0),
+    shape: integer(list[3], 'shape', LAST_SHAPE, 0),
+    context: context === null ? null : textMap(context, 'context'),
   }
 }
 
 export function readStop(frame: Frame): StopBody {
   const map = bodyMap(frame, 'STOP')
-  return { reason: text(map['reason'] ?? '', 'reason'), timeoutMs: integer(map['timeout_ms'] ?? 0, 'timeout_ms') }
+  return {
+    reason: text(map['reason'] === undefined ? '' : map['reason'], 'reason'),
+    timeoutMs: integer(map['timeout_ms'], 'timeout_ms', U64, 5000),
+  }
 }
 
 export function readWelcome(frame: Frame): Welcome {
   const map = bodyMap(frame, 'WELCOME')
   const device = map['device'] ?? null
   return {
-    version: integer(map['version'], 'version'),
-    pool: text(map['pool'] ?? '', 'pool'),
-    worker: integer(map['worker'] ?? 0, 'worker'),
-    generation: integer(map['generation'] ?? 0, 'generation'),
-    concurrency: integer(map['concurrency'] ?? 1, 'concurrency'),
-    maxPayload: integer(map['max_payload'] ?? DEFAULT_MAX_PAYLOAD, 'max_payload'),
-    cancelGraceMs: integer(map['cancel_grace_ms'] ?? 0, 'cancel_grace_ms'),
-    stopTimeoutMs: integer(map['stop_timeout_ms'] ?? 0, 'stop_timeout_ms'),
+    version: integer(map['version'], 'version', U16, 0),
+    pool: text(map['pool'] === undefined ? '' : map['pool'], 'pool'),
+    worker: integer(map['worker'], 'worker', U32, 0),
+    generation: integer(map['generation'], 'generation', U32, 0),
+    concurrency: integer(map['concurrency'], 'concurrency', U32, 1),
+    maxPayload: integer(map['max_payload'], 'max_payload', U64, DEFAULT_MAX_PAYLOAD),
+    cancelGraceMs: integer(map['cancel_grace_ms'], 'cancel_grace_ms', U64, 2000),
+    stopTimeoutMs: integer(map['stop_timeout_ms'], 'stop_timeout_ms', U64, 5000),
     device: device === null ? null : text(device, 'device'),
   }
 }
 
 export function readCancel(frame: Frame): CancelReason {
-  const reason = text(bodyList(frame, 'CANCEL')[0] ?? 'cancel', 'reason')
+  const list = bodyList(frame, 'CANCEL')
+  const reason = text(list[0] === undefined ? 'cancel' : list[0], 'reason')
   return reason === 'timeout' || reason === 'deadline' || reason === 'stop' ? reason : 'cancel'
 }
 
 export function readCredit(frame: Frame): CreditBody {
   const list = bodyList(frame, 'CREDIT')
-  return { items: integer(list[0] ?? 0, 'items'), bytes: integer(list[1] ?? 0, 'bytes') }
+  return { items: integer(list[0], 'items', U32, 0), bytes: integer(list[1], 'bytes', U64, 0) }
 }
 
 function bodyValue(frame: Frame, kind: string): unknown {
   try {
-    return decode(frame.bytes, frame.bodyAt, frame.payloadAt, MAX_BODY_DEPTH)
+    return decodeBody(frame.bytes, frame.bodyAt, frame.payloadAt)
   } catch (error) {
     if (error instanceof NotDecodable) throw new Violation(`the body of ${kind} is malformed: ${error.message}`)
     throw error
@@ -195,26 +207,21 @@ function text(value: unknown, field: string): string {
   return value
 }
 
-/** A u64 larger than 2^53 (a limit meant as "none") is as good as 2^53. */
-function integer(value: unknown, field: string): number {
-  if (typeof value === 'bigint' && value > 0n) return Number.MAX_SAFE_INTEGER
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)
-    throw new Violation(`${field} is not an unsigned integer`)
-  return value
+/** A limit beyond 2^53 is as good as 2^53. */
+function integer(value: unknown, field: string, most: bigint | number, byDefault: number): number {
+  if (value === undefined) return byDefault
+  if (typeof value !== 'bigint' && !Number.isInteger(value)) throw new Violation(`${field} is not an integer`)
+  if ((value as number) < 0 || (value as number) > most) throw new Violation(`${field} is out of range`)
+  return Math.min(Number(value), Number.MAX_SAFE_INTEGER)
 }
 
 function textMap(value: unknown, field: string): Record<string, string> {
   if (!isMap(value)) throw new Violation(`${field} is not a map`)
-  for (const key in value) if (typeof value[key] !== 'string') throw new Violation(`${field}.${key} is not a string`)
+  for (const key of Object.keys(value))
+    if (typeof value[key] !== 'string') throw new Violation(`${field}.${key} is not a string`)
   return value as Record<string, string>
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof Uint8Array) &&
-    !(value instanceof Date)
-  )
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }

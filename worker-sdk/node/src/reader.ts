@@ -1,31 +1,29 @@
 // Bytes in, frames out. Small frames are parsed where they were read, in one buffer that is used again and again;
 // a frame that does not fit there gets its own buffer, and the socket reads straight into the rest of it.
 
-import { type Frame, HEADER_SIZE, MAX_BODY, readUint64, Violation } from './protocol.js'
+import { DEFAULT_MAX_PAYLOAD, type Frame, HEADER_SIZE, MAX_BODY, readUint64, type Seq, Violation } from './protocol.js'
 
 const CAPACITY = 64 * 1024
+
+export interface FrameHandler {
+  frame(frame: Frame): void
+  /** A frame whose payload exceeds `maxPayload` began; its bytes are skipped. */
+  oversized(kind: number, flags: number, seq: Seq): void
+}
 
 export class FrameReader {
   readonly #scratch = Buffer.allocUnsafeSlow(CAPACITY)
   /** Bytes of an unfinished frame at the beginning of the scratch buffer. */
   #kept = 0
   #large: { bytes: Buffer; filled: number } | null = null
+  #toSkip = 0
   /** One object for all frames: a frame is handled before the next is parsed. */
-  readonly #frame: Frame = {
-    kind: 0,
-    flags: 0,
-    seq: 0,
-    bytes: this.#scratch,
-    bodyAt: 0,
-    payloadAt: 0,
-    end: 0,
-    owned: false,
-  }
+  readonly #frame: Frame = { ...NO_FRAME, bytes: this.#scratch }
 
   constructor(
-    private readonly onFrame: (frame: Frame) => void,
+    private readonly handler: FrameHandler,
     /** Payload bytes that the peer may send in one frame. */
-    public maxPayload = Number.MAX_SAFE_INTEGER,
+    public maxPayload = DEFAULT_MAX_PAYLOAD,
   ) {}
 
   /** Where the next bytes go. */
@@ -53,27 +51,37 @@ export class FrameReader {
 
   #parse(end: number): void {
     const bytes = this.#scratch
-    let at = 0
+    let at = this.#skip(0, end)
     while (end - at >= HEADER_SIZE) {
-      const size = HEADER_SIZE + this.#length(bytes, at)
-      if (size > end - at) {
-        if (size > CAPACITY) return this.#beginLarge(at, end, size)
-        break
-      }
-      this.#emit(bytes, at, at + size, false)
-      at += size
+      const size = this.#size(bytes, at)
+      if (size < 0) at = this.#skip(at, end)
+      else if (size <= end - at) {
+        this.#emit(bytes, at, at + size, false)
+        at += size
+      } else if (size > CAPACITY) return this.#beginLarge(at, end, size)
+      else break
     }
     if (at > 0 && at < end) bytes.copyWithin(0, at, end)
     this.#kept = end - at
   }
 
-  #length(bytes: Buffer, at: number): number {
-    const length = readUint64(bytes, at, 'length')
+  /** The size of the frame that begins here; -1 if it is to be skipped. */
+  #size(bytes: Buffer, at: number): number {
+    const length = readUint64(bytes, at)
     const bodyLength = bytes.readUInt32LE(at + 8)
     if (bodyLength > length) throw new Violation('body_length exceeds length')
     if (bodyLength > MAX_BODY) throw new Violation('a body has more than 16 MiB')
-    if (length - bodyLength > this.maxPayload) throw new Violation('a payload has more than max_payload bytes')
-    return length
+    const size = HEADER_SIZE + Number(length)
+    if (size - HEADER_SIZE - bodyLength <= this.maxPayload) return size
+    this.#toSkip = size
+    this.handler.oversized(bytes[at + 12] as number, bytes[at + 13] as number, readUint64(bytes, at + 16))
+    return -1
+  }
+
+  #skip(at: number, end: number): number {
+    const count = Math.min(this.#toSkip, end - at)
+    this.#toSkip -= count
+    return at + count
   }
 
   #beginLarge(at: number, end: number, size: number): void {
@@ -95,14 +103,16 @@ export class FrameReader {
     const frame = this.#frame
     frame.kind = bytes[at + 12] as number
     frame.flags = bytes[at + 13] as number
-    frame.seq = readUint64(bytes, at + 16, 'seq')
+    frame.seq = readUint64(bytes, at + 16)
     frame.bytes = bytes
     frame.bodyAt = at + HEADER_SIZE
     frame.payloadAt = frame.bodyAt + bytes.readUInt32LE(at + 8)
     frame.end = end
     frame.owned = owned
-    this.onFrame(frame)
+    this.handler.frame(frame)
     // Do not keep a large payload alive until the next frame comes.
     frame.bytes = this.#scratch
   }
 }
+
+const NO_FRAME = { kind: 0, flags: 0, seq: 0, bodyAt: 0, payloadAt: 0, end: 0, owned: false }

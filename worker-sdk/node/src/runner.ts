@@ -3,15 +3,15 @@
 import { collectAsync, collectSync, isAsyncItems, isItems } from './collect.js'
 import { CallContext, type Reporting } from './context.js'
 import { decode } from './decoder.js'
-import { cancelledReport, type ErrorReport, plainReport, reportOf } from './errors.js'
+import { cancelledReport, type ErrorReport, plainReport, reportOf, tooLargeReport } from './errors.js'
 import type { Functions, Offered } from './functions.js'
 import type { Outbox } from './outbox.js'
 import { NotDecodable, NotEncodable } from './path.js'
-import { type CancelReason, Encoding, Kind, type Welcome } from './protocol.js'
+import { type CancelReason, Encoding, Kind, type Seq, type Welcome } from './protocol.js'
 import type { Call } from './session.js'
 
 export class Runner {
-  readonly #contexts = new Map<number, CallContext>()
+  readonly #contexts = new Map<Seq, CallContext>()
 
   constructor(
     private readonly functions: Functions,
@@ -19,7 +19,7 @@ export class Runner {
     private readonly outbox: Outbox,
     private readonly reporting: Reporting,
     /** The call's one reply was sent. */
-    private readonly onEnd: (seq: number) => void,
+    private readonly onEnd: (seq: Seq) => void,
   ) {}
 
   run(call: Call): void {
@@ -35,7 +35,7 @@ export class Runner {
     this.#invoke(call, offered, args)
   }
 
-  cancel(seq: number, reason: CancelReason): void {
+  cancel(seq: Seq, reason: CancelReason): void {
     const context = this.#contexts.get(seq)
     if (context !== undefined) CallContext.cancel(context, reason)
   }
@@ -62,35 +62,35 @@ export class Runner {
     else this.#succeeded(seq, result)
   }
 
-  #succeeded(seq: number, result: unknown): void {
+  #succeeded(seq: Seq, result: unknown): void {
     try {
       const sent =
         result instanceof Uint8Array
           ? this.outbox.raw(Kind.RESULT, seq, result)
           : this.outbox.value(Kind.RESULT, seq, result)
-      if (!sent) return this.#error(seq, tooLarge(this.welcome.maxPayload))
+      if (!sent) return this.#error(seq, tooLargeReport('result', this.welcome.maxPayload))
     } catch (error) {
       return this.#error(seq, invalidResult(error))
     }
     this.#ended(seq)
   }
 
-  #failed(seq: number, context: CallContext, error: unknown): void {
+  #failed(seq: Seq, context: CallContext, error: unknown): void {
     const reason = CallContext.endedByCancel(context, error)
     this.#error(seq, reason === undefined ? reportOf('CALL_FAILED', error) : cancelledReport(reason))
   }
 
-  #invalidInput(seq: number, error: unknown): void {
+  #invalidInput(seq: Seq, error: unknown): void {
     if (!(error instanceof NotDecodable)) throw error
     this.#error(seq, plainReport('INVALID_INPUT', 'TypeError', error.what, error.path))
   }
 
-  #error(seq: number, report: ErrorReport): void {
+  #error(seq: Seq, report: ErrorReport): void {
     this.reporting.report(Kind.ERROR, seq, report)
     this.#ended(seq)
   }
 
-  #ended(seq: number): void {
+  #ended(seq: Seq): void {
     this.#contexts.delete(seq)
     this.onEnd(seq)
   }
@@ -123,8 +123,4 @@ function invalidResult(error: unknown): ErrorReport {
   if (error instanceof NotEncodable) return plainReport('INVALID_RESULT', 'TypeError', error.message, error.path)
   // A getter or toJSON of the user's threw.
   return { ...reportOf('INVALID_RESULT', error), path: '$' }
-}
-
-function tooLarge(limit: number): ErrorReport {
-  return plainReport('PAYLOAD_TOO_LARGE', 'RangeError', `the result has more than ${limit} bytes`)
 }

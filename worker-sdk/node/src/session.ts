@@ -3,9 +3,10 @@
 
 import { Chunks } from './chunks.js'
 import type { Contract } from './contract.js'
-import { cancelledReport, type ErrorReport } from './errors.js'
+import { cancelledReport, type ErrorReport, tooLargeReport } from './errors.js'
 import {
   type CancelReason,
+  DEFAULT_MAX_PAYLOAD,
   Flag,
   type Frame,
   Kind,
@@ -15,6 +16,7 @@ import {
   readCredit,
   readStop,
   readWelcome,
+  type Seq,
   VERSION,
   Violation,
   type Welcome,
@@ -25,12 +27,12 @@ const EXIT_START_FAILED = 1
 
 /** A call to run now. Its payload lies in `bytes[payloadAt, end)` and is gone after `run` returns, unless `owned`. */
 export interface Call {
-  seq: number
+  seq: Seq
   function: string
   attempt: number
   timeoutMs: number | null
   shape: number
-  context: Readonly<Record<string, string>>
+  context: Readonly<Record<string, string>> | null
   encoding: number
   bytes: Buffer
   payloadAt: number
@@ -40,11 +42,11 @@ export interface Call {
 
 /** What the session wants done, in the order it asks. */
 export interface Effects {
-  send(lane: Lane, kind: number, seq: number, body?: unknown): void
+  send(lane: Lane, kind: number, seq: Seq, body?: unknown): void
   /** Load the user's code and run its start-up hooks; then tell `loaded` or `failed`. */
   load(welcome: Welcome): void
   run(call: Call): void
-  cancel(seq: number, reason: CancelReason): void
+  cancel(seq: Seq, reason: CancelReason): void
   /** Nothing runs any more: run the shutdown hooks, then tell `stopped`. */
   stop(): void
   /** Flush what was sent, then end the process. `line` goes to stderr. */
@@ -66,10 +68,10 @@ export class Session {
   #phase: Phase = 'greeting'
   #stopping = false
   /** The highest number of a call or ping so far. */
-  #highest = 0
-  #maxPayload = Number.MAX_SAFE_INTEGER
-  readonly #running = new Set<number>()
-  readonly #early = new Map<number, CancelReason>()
+  #highest: Seq = 0
+  #maxPayload = DEFAULT_MAX_PAYLOAD
+  readonly #running = new Set<Seq>()
+  readonly #early = new Map<Seq, CancelReason>()
   readonly #chunks = new Chunks(() => this.#maxPayload)
 
   constructor(
@@ -89,8 +91,19 @@ export class Session {
       if (lane === 'data') this.#data(frame)
       else this.#control(frame)
     } catch (error) {
-      if (!(error instanceof Violation)) throw error
-      this.violation(error.message)
+      this.#caught(error)
+    }
+  }
+
+  /** A frame on data has a payload larger than the host may send: that fails its call alone (R6). */
+  oversized(kind: number, flags: number, seq: Seq): void {
+    if (this.#phase === 'over') return
+    try {
+      this.#check(kind, flags, seq)
+      if (flags & Flag.MORE && kind !== Kind.CHUNK) this.#chunks.ignore(seq)
+      if (kind === Kind.CALL || (kind === Kind.CHUNK && this.#chunks.drop(seq))) this.#tooLarge(seq)
+    } catch (error) {
+      this.#caught(error)
     }
   }
 
@@ -119,7 +132,7 @@ export class Session {
   }
 
   /** The call's RESULT or ERROR was sent. */
-  ended(seq: number): void {
+  ended(seq: Seq): void {
     this.#running.delete(seq)
     if (this.#stopping) this.#stopIfIdle()
   }
@@ -128,10 +141,16 @@ export class Session {
     this.#end(0)
   }
 
-  cancel(seq: number, reason: CancelReason): void {
+  cancel(seq: Seq, reason: CancelReason): void {
     if (this.#running.has(seq)) this.effects.cancel(seq, reason)
-    else if (this.#chunks.has(seq)) this.#cancelArriving(seq, reason)
+    // Answered now: the host may have given the rest of its chunks up, and waits for the slot.
+    else if (this.#chunks.drop(seq)) this.#refuse(seq, cancelledReport(reason))
     else if (seq > this.#highest) this.#early.set(seq, reason)
+  }
+
+  #caught(error: unknown): void {
+    if (!(error instanceof Violation)) throw error
+    this.violation(error.message)
   }
 
   #data(frame: Frame): void {
@@ -140,30 +159,41 @@ export class Session {
       if (whole !== undefined) this.#arrived(whole)
       return
     }
-    this.#check(frame)
-    if (frame.flags & Flag.MORE) this.#chunks.begin(frame)
+    this.#check(frame.kind, frame.flags, frame.seq)
+    if (frame.flags & Flag.MORE) this.#begin(frame)
     else this.#arrived(frame)
   }
 
   /** What can be said of a frame before its payload is complete. */
-  #check(frame: Frame): void {
-    switch (frame.kind) {
+  #check(kind: number, flags: number, seq: Seq): void {
+    switch (kind) {
       case Kind.CALL:
       case Kind.PING:
         if (this.#phase !== 'ready') throw new Violation('a call or ping before READY')
-        if (frame.seq <= this.#highest) throw new Violation(`seq ${frame.seq} does not rise`)
-        if (frame.kind === Kind.CALL && this.#stopping) throw new Violation('a call after STOP')
-        this.#highest = frame.seq
+        if (seq <= this.#highest) throw new Violation(`seq ${seq} does not rise`)
+        if (kind === Kind.CALL && this.#stopping) throw new Violation('a call after STOP')
+        this.#highest = seq
         break
       case Kind.STOP:
         if (this.#phase === 'greeting') throw new Violation('STOP before WELCOME')
         break
+      case Kind.CHUNK:
       case Kind.INPUT:
       case Kind.INPUT_END:
         break
       default:
-        unexpected(frame, 'data')
+        unexpected(kind, flags, 'data')
     }
+  }
+
+  #begin(frame: Frame): void {
+    const fits = this.#chunks.begin(frame)
+    if (frame.kind !== Kind.CALL) return
+    if (!fits) return this.#tooLarge(frame.seq)
+    const reason = this.#takeEarly(frame.seq)
+    if (reason === undefined) return
+    this.#chunks.drop(frame.seq)
+    this.#refuse(frame.seq, cancelledReport(reason))
   }
 
   #arrived(frame: Frame): void {
@@ -175,11 +205,8 @@ export class Session {
   #call(frame: Frame): void {
     if (frame.flags & Flag.SHARED) throw new Violation('a payload in shared memory, which was not agreed')
     const body = readCall(frame)
-    const reason = this.#early.size > 0 ? this.#early.get(frame.seq) : undefined
-    if (reason !== undefined) {
-      this.#early.delete(frame.seq)
-      return this.effects.send('data', Kind.ERROR, frame.seq, cancelledReport(reason))
-    }
+    const reason = this.#takeEarly(frame.seq)
+    if (reason !== undefined) return this.#refuse(frame.seq, cancelledReport(reason))
     this.#running.add(frame.seq)
     this.effects.run({
       seq: frame.seq,
@@ -196,10 +223,21 @@ export class Session {
     })
   }
 
-  /** Answered now: the host may have given the rest of its chunks up, and waits for the slot. */
-  #cancelArriving(seq: number, reason: CancelReason): void {
-    if (!this.#chunks.drop(seq)) return
-    this.effects.send('data', Kind.ERROR, seq, cancelledReport(reason))
+  #takeEarly(seq: Seq): CancelReason | undefined {
+    if (this.#early.size === 0) return undefined
+    const reason = this.#early.get(seq)
+    this.#early.delete(seq)
+    return reason
+  }
+
+  #tooLarge(seq: Seq): void {
+    this.#takeEarly(seq)
+    this.#refuse(seq, tooLargeReport('input', this.#maxPayload))
+  }
+
+  /** Answers a call that never runs. */
+  #refuse(seq: Seq, report: ErrorReport): void {
+    this.effects.send('data', Kind.ERROR, seq, report)
   }
 
   #stop(frame: Frame): void {
@@ -224,7 +262,7 @@ export class Session {
         else readCredit(frame)
         break
       default:
-        unexpected(frame, 'control')
+        unexpected(frame.kind, frame.flags, 'control')
     }
   }
 
@@ -248,7 +286,7 @@ export class Session {
 const KNOWN: ReadonlySet<number> = new Set(Object.values(Kind))
 
 /** A frame that is not for this lane and direction: a violation if we know it or must (R3), else skipped. */
-function unexpected(frame: Frame, lane: Lane): void {
-  if (KNOWN.has(frame.kind)) throw new Violation(`kind ${frame.kind} does not belong on ${lane}`)
-  if (frame.flags & Flag.CRITICAL) throw new Violation(`critical frame of unknown kind ${frame.kind}`)
+function unexpected(kind: number, flags: number, lane: Lane): void {
+  if (KNOWN.has(kind)) throw new Violation(`kind ${kind} does not belong on ${lane}`)
+  if (flags & Flag.CRITICAL) throw new Violation(`critical frame of unknown kind ${kind}`)
 }

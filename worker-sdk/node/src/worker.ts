@@ -6,7 +6,7 @@ import { ControlLane, greet } from './control.js'
 import { DataLane, type DataLaneHandler } from './data-lane.js'
 import { type ErrorReport, reportOf } from './errors.js'
 import { type Loaded, load } from './loader.js'
-import { bodyFrame, type CancelReason, Kind, type Lane, type Welcome } from './protocol.js'
+import { bodyFrame, type CancelReason, Kind, type Lane, type Seq, type Welcome } from './protocol.js'
 import { Runner } from './runner.js'
 import { type Call, type Effects, type Hello, Session } from './session.js'
 
@@ -65,6 +65,7 @@ export class Worker implements Effects, Reporting {
         this.#control.poll()
         this.#session.receive('data', frame)
       },
+      oversized: (kind, flags, seq) => this.#session.oversized(kind, flags, seq),
       violation: (message) => this.#session.violation(message),
       closed: () => this.#session.closed(),
     }
@@ -72,7 +73,7 @@ export class Worker implements Effects, Reporting {
 
   // Effects of the session.
 
-  send(lane: Lane, kind: number, seq: number, body?: unknown): void {
+  send(lane: Lane, kind: number, seq: Seq, body?: unknown): void {
     if (lane === 'control') this.#opening = Buffer.concat([this.#opening, bodyFrame(kind, seq, body)])
     else this.report(kind, seq, body)
   }
@@ -87,7 +88,7 @@ export class Worker implements Effects, Reporting {
     this.#runner?.run(call)
   }
 
-  cancel(seq: number, reason: CancelReason): void {
+  cancel(seq: Seq, reason: CancelReason): void {
     this.#runner?.cancel(seq, reason)
   }
 
@@ -110,7 +111,7 @@ export class Worker implements Effects, Reporting {
     this.#control.poll()
   }
 
-  report(kind: number, seq: number, body: unknown): void {
+  report(kind: number, seq: Seq, body: unknown): void {
     if (kind === Kind.PROGRESS && this.#data.outbox.congested) return
     try {
       this.#data.outbox.body(kind, seq, body)
@@ -127,7 +128,7 @@ export class Worker implements Effects, Reporting {
     const loaded = await load(this.target)
     for (const hook of loaded.startup) await hook(context)
     this.#loaded = loaded
-    const ended = (seq: number): void => this.#session.ended(seq)
+    const ended = (seq: Seq): void => this.#session.ended(seq)
     this.#runner = new Runner(loaded.functions, welcome, this.#data.outbox, this, ended)
     this.#session.loaded(loaded.functions.contracts)
   }

@@ -93,9 +93,12 @@ export class Host {
   }
 
   #listen(lane, into) {
-    const reader = new FrameReader((frame) => {
-      into.push(copyOf(frame))
-      for (const wake of this.#waiting.splice(0)) wake()
+    const reader = new FrameReader({
+      oversized() {},
+      frame: (frame) => {
+        into.push(copyOf(frame))
+        for (const wake of this.#waiting.splice(0)) wake()
+      },
     })
     lane.on('data', (chunk) => reader.push(chunk)).on('error', () => {})
   }
