@@ -13,3 +13,4 @@ mod runtime;
 #[cfg(unix)]
 #[cfg_attr(not(test), expect(dead_code, reason = "the pool is built on it next"))]
 mod sampler;
+pub mod shim;

@@ -18,7 +18,7 @@ mod start;
 mod worker_process;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use descriptors::Registered;
 pub(crate) use exit::Exit;

@@ -90,7 +90,8 @@ fn line(mut stream: impl Read) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-fn pid_from(lane: &UnixStream) -> u32 {
+/// The next line as a process id.
+pub(crate) fn pid_from(lane: &UnixStream) -> u32 {
     line(lane).parse().expect("a pid")
 }
 
