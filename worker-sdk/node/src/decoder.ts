@@ -80,9 +80,9 @@ class Reader {
       case 0xc6:
         return this.#binary(this.#unsigned(1 << (byte - 0xc4)))
       case 0xca:
-        return this.source.readFloatBE(this.#take(4))
+        return this.#float(this.source.readFloatBE(this.#take(4)))
       case 0xcb:
-        return this.source.readDoubleBE(this.#take(8))
+        return this.#float(this.source.readDoubleBE(this.#take(8)))
       case 0xcc:
       case 0xcd:
       case 0xce:
@@ -112,6 +112,11 @@ class Reader {
       default:
         return this.#extension(byte)
     }
+  }
+
+  /** No field that a host sends is a float. As a number, `1.0` would pass for the integer that it is not. */
+  #float(value: number): number | symbol {
+    return this.lenient && Number.isInteger(value) ? UNREADABLE : value
   }
 
   #list(length: number): unknown[] {

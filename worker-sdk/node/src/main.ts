@@ -27,4 +27,4 @@ if (target === undefined || lanes === undefined) {
   process.exit(EXIT_USAGE)
 }
 const hello = { sdk: 'ganger-worker', sdkVersion: SDK_VERSION, language: 'node', pid: process.pid }
-new Worker(target, hello).start(lanes)
+new Worker(target, lanes, hello).start()

@@ -28,6 +28,16 @@ export class NotDecodable extends Error {
   }
 }
 
+/** An input that is a value, but not one that the function takes. */
+export class Misfit extends Error {
+  constructor(
+    message: string,
+    readonly path: string,
+  ) {
+    super(message)
+  }
+}
+
 function stepText(step: PathStep): string {
   if (typeof step === 'number') return `[${step}]`
   return /^[A-Za-z_$][\w$]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`

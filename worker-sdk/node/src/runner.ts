@@ -6,7 +6,7 @@ import { decode } from './decoder.js'
 import { cancelledReport, type ErrorReport, plainReport, reportOf, tooLargeReport } from './errors.js'
 import type { Functions, Offered } from './functions.js'
 import type { Outbox } from './outbox.js'
-import { NotDecodable, NotEncodable } from './path.js'
+import { Misfit, NotDecodable, NotEncodable } from './path.js'
 import { type CancelReason, Encoding, Kind, type Seq, type Welcome } from './protocol.js'
 import type { Call } from './session.js'
 
@@ -76,13 +76,14 @@ export class Runner {
   }
 
   #failed(seq: Seq, context: CallContext, error: unknown): void {
+    if (error instanceof Misfit) return this.#invalidInput(seq, error)
     const reason = CallContext.endedByCancel(context, error)
     this.#error(seq, reason === undefined ? reportOf('CALL_FAILED', error) : cancelledReport(reason))
   }
 
   #invalidInput(seq: Seq, error: unknown): void {
-    if (!(error instanceof NotDecodable)) throw error
-    this.#error(seq, plainReport('INVALID_INPUT', 'TypeError', error.what, error.path))
+    if (!(error instanceof NotDecodable || error instanceof Misfit)) throw error
+    this.#error(seq, plainReport('INVALID_INPUT', 'TypeError', error.message, error.path))
   }
 
   #error(seq: Seq, report: ErrorReport): void {
@@ -102,9 +103,9 @@ function argumentsOf(call: Call): unknown[] {
   if (call.shape !== 1) throw new NotDecodable(`this worker knows no input of shape ${call.shape}`)
   if (!Array.isArray(value) || value.length !== 2 || !Array.isArray(value[0]))
     throw new NotDecodable('the input is no list of positional and named arguments')
-  if (value[1] !== null && Object.keys(value[1] as object).length > 0)
-    throw new NotDecodable('a Node function takes no named arguments', '$[1]')
-  return value[0]
+  const [positional, named] = value as [unknown[], object | null]
+  // Named arguments are an object of options in JavaScript: the last argument.
+  return named === null || Object.keys(named).length === 0 ? positional : [...positional, named]
 }
 
 function inputOf(call: Call): unknown {

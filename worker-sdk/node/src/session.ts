@@ -62,6 +62,12 @@ export interface Hello {
   pid: number
 }
 
+/** What a worker shows that joins a running pool through a named endpoint (SPEC 1.2). */
+export interface Attach {
+  token: string
+  session: string
+}
+
 type Phase = 'greeting' | 'loading' | 'ready' | 'over'
 
 export class Session {
@@ -70,16 +76,22 @@ export class Session {
   /** The highest number of a call or ping so far. */
   #highest: Seq = 0
   #maxPayload = DEFAULT_MAX_PAYLOAD
-  readonly #running = new Set<Seq>()
+  /** The running calls, and whether they were cancelled. */
+  readonly #running = new Map<Seq, boolean>()
   readonly #early = new Map<Seq, CancelReason>()
   readonly #chunks = new Chunks(() => this.#maxPayload)
 
   constructor(
     private readonly effects: Effects,
     private readonly hello: Hello,
+    private readonly attach?: Attach,
   ) {}
 
   start(): void {
+    if (this.attach !== undefined) {
+      this.effects.send('control', Kind.ATTACH, 0, { ...this.attach, lane: 'control' })
+      this.effects.send('data', Kind.ATTACH, 0, { ...this.attach, lane: 'data' })
+    }
     const { sdk, sdkVersion, language, pid } = this.hello
     const body = { min_version: VERSION, max_version: VERSION, sdk, sdk_version: sdkVersion, language, pid }
     this.effects.send('control', Kind.HELLO, 0, body)
@@ -142,10 +154,16 @@ export class Session {
   }
 
   cancel(seq: Seq, reason: CancelReason): void {
-    if (this.#running.has(seq)) this.effects.cancel(seq, reason)
+    if (this.#running.has(seq)) this.#cancelRunning(seq, reason)
     // Answered now: the host may have given the rest of its chunks up, and waits for the slot.
     else if (this.#chunks.drop(seq)) this.#refuse(seq, cancelledReport(reason))
     else if (seq > this.#highest) this.#early.set(seq, reason)
+  }
+
+  #cancelRunning(seq: Seq, reason: CancelReason): void {
+    if (this.#running.get(seq) === true) return
+    this.#running.set(seq, true)
+    this.effects.cancel(seq, reason)
   }
 
   #caught(error: unknown): void {
@@ -207,7 +225,7 @@ export class Session {
     const body = readCall(frame)
     const reason = this.#takeEarly(frame.seq)
     if (reason !== undefined) return this.#refuse(frame.seq, cancelledReport(reason))
-    this.#running.add(frame.seq)
+    this.#running.set(frame.seq, false)
     this.effects.run({
       seq: frame.seq,
       function: body.function,
@@ -226,7 +244,8 @@ export class Session {
   #takeEarly(seq: Seq): CancelReason | undefined {
     if (this.#early.size === 0) return undefined
     const reason = this.#early.get(seq)
-    this.#early.delete(seq)
+    // Numbers rise: what was skipped never comes.
+    for (const early of this.#early.keys()) if (early <= seq) this.#early.delete(early)
     return reason
   }
 

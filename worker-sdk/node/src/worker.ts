@@ -25,9 +25,11 @@ export class Worker implements Effects, Reporting {
 
   constructor(
     private readonly target: string,
+    private readonly lanes: Lanes,
     hello: Hello,
   ) {
-    this.#session = new Session(this, hello)
+    const attach = 'endpoint' in lanes ? { token: lanes.token, session: lanes.session } : undefined
+    this.#session = new Session(this, hello, attach)
     this.#control = new ControlLane({
       frame: (frame) => this.#session.receive('control', frame),
       cancel: (seq, reason) => this.#session.cancel(seq, reason),
@@ -36,10 +38,10 @@ export class Worker implements Effects, Reporting {
     })
   }
 
-  start(lanes: Lanes): void {
+  start(): void {
     process.on('exit', () => this.#data?.outbox.flushBlocking())
-    if ('dataFd' in lanes) this.#startInherited(lanes.dataFd, lanes.controlFd)
-    else this.#startAttached(lanes.endpoint, lanes.token, lanes.session)
+    if ('dataFd' in this.lanes) this.#startInherited(this.lanes.dataFd, this.lanes.controlFd)
+    else this.#startAttached(this.lanes.endpoint)
   }
 
   #startInherited(dataFd: number, controlFd: number): void {
@@ -50,10 +52,8 @@ export class Worker implements Effects, Reporting {
     this.#control.start({ fd: controlFd })
   }
 
-  #startAttached(endpoint: string, token: string, session: string): void {
+  #startAttached(endpoint: string): void {
     this.#data = DataLane.attached(endpoint, this.#dataHandler())
-    this.#data.outbox.body(Kind.ATTACH, 0, { token, lane: 'data', session })
-    this.#opening = bodyFrame(Kind.ATTACH, 0, { token, lane: 'control', session })
     this.#session.start()
     this.#control.start({ endpoint, opening: this.#opening })
   }

@@ -1,0 +1,199 @@
+// Plays the protocol's transcripts against the session and the runner, with functions whose outcome the test decides.
+
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { test } from 'node:test'
+import * as sdk from '../dist/test/parts.js'
+import { bytesOfStep, meaning, namedBody, PROTOCOL, read } from './notation.mjs'
+
+/** Records what the session and the runner want done. */
+class Player {
+  wanted = []
+  outcomes = new Map()
+  contexts = new Map()
+
+  constructor({ functions, attach }) {
+    this.functions = new sdk.Functions()
+    for (const name of functions) this.functions.add(name, (...args) => this.#called(args.at(-1)), {})
+    const hello = { sdk: 'test', sdkVersion: '0', language: 'node', pid: 1 }
+    this.session = new sdk.Session(this, hello, attach && { token: attach.token, session: 'one' })
+    this.readers = { data: this.#reader('data'), control: this.#reader('control') }
+    this.session.start()
+  }
+
+  #reader(lane) {
+    return new sdk.FrameReader({
+      frame: (frame) => this.session.receive(lane, frame),
+      oversized: (...about) => this.session.oversized(...about),
+    })
+  }
+
+  receive(step) {
+    if (step.end) return this.session.closed()
+    try {
+      this.readers[step.lane].push(bytesOfStep(step))
+    } catch (error) {
+      if (!(error instanceof sdk.Violation)) throw error
+      this.session.violation(error.message)
+    }
+  }
+
+  // Effects.
+  send(lane, kind, seq, body) {
+    this.wanted.push({ send: { lane, kind, seq, body } })
+  }
+  load(welcome) {
+    this.readers.data.maxPayload = welcome.maxPayload
+    const outbox = {
+      maxPayload: welcome.maxPayload,
+      value: (kind, seq, value) => this.#payload(kind, seq, value, sdk.Encoding.MESSAGEPACK),
+      raw: (kind, seq, value) => this.#payload(kind, seq, value, sdk.Encoding.RAW),
+    }
+    const reporting = { poll() {}, report: (kind, seq, body) => this.send('data', kind, seq, body) }
+    this.reporting = reporting
+    this.limit = welcome.maxPayload
+    this.runner = new sdk.Runner(this.functions, welcome, outbox, reporting, (seq) => this.session.ended(seq))
+    this.wanted.push({ effect: { load: {} } })
+  }
+  run(call) {
+    const payload = call.bytes.subarray(call.payloadAt, call.end)
+    const raw = call.encoding === sdk.Encoding.RAW
+    this.call = { ...call, input: raw ? Buffer.from(payload) : () => sdk.decode(Buffer.from(payload)) }
+    this.runner.run(call)
+  }
+  cancel(seq, reason) {
+    this.runner.cancel(seq, reason)
+    assert.equal(this.contexts.get(seq).cancelled, true)
+    this.wanted.push({ effect: { cancel: { seq, reason } } })
+  }
+  stop() {
+    this.wanted.push({ effect: { shutdown: {} } })
+  }
+  exit(code) {
+    this.wanted.push({ effect: { exit: { code } } })
+  }
+  gone() {
+    this.wanted.push({ effect: { exit: {} } })
+  }
+
+  #payload(kind, seq, value, encoding) {
+    const encoder = new sdk.Encoder()
+    encoder.value(value)
+    if (encoder.position > this.limit) return false
+    this.wanted.push({ send: { lane: 'data', kind, seq, payload: value, encoding } })
+    return true
+  }
+
+  /** A function of the worker: its outcome comes with a later step, at once when it does. */
+  #called(context) {
+    const { seq, function: name, attempt, timeoutMs, shape, context: trace } = this.call
+    const input = typeof this.call.input === 'function' ? this.call.input() : this.call.input
+    this.contexts.set(seq, context)
+    assert.equal(context.function, name)
+    this.wanted.push({
+      effect: { run: { seq, function: name, input, attempt, timeout_ms: timeoutMs, shape, context: trace } },
+    })
+    return { then: (resolve, reject) => this.outcomes.set(seq, { resolve, reject }) }
+  }
+
+  happen(what) {
+    const [[name, given]] = Object.entries(what)
+    const outcome = this.outcomes.get(given.seq)
+    switch (name) {
+      case 'loaded':
+        return this.session.loaded(this.functions.contracts)
+      case 'load_failed':
+        return this.session.failed(sdk.reportOf('START_FAILED', new Error(given.message)))
+      case 'return':
+        return outcome.resolve(meaning(given.value))
+      case 'raise':
+        return outcome.reject(new Error(given.message))
+      case 'stopped':
+        return outcome.reject(this.contexts.get(given.seq).signal.reason)
+      case 'invalid_input':
+        return outcome.reject(new sdk.Misfit(given.message, given.path))
+      case 'invalid_result':
+        return outcome.resolve(unencodableAt(given.path))
+      case 'log':
+        return this.reporting.report(sdk.Kind.LOG, given.seq, [given.level, given.logger, given.message, null])
+      case 'progress':
+        return this.contexts.get(given.seq).progress(given.done, given.total, given.note)
+      case 'hooks_done':
+        return this.session.stopped()
+      default:
+        assert.fail(`this test cannot make ${name} happen`)
+    }
+  }
+
+  expect(step) {
+    const index = this.wanted.findIndex((want) => fits(want, step))
+    assert.ok(index >= 0, `wanted ${JSON.stringify(step)}, got ${JSON.stringify(this.wanted, printable)}`)
+    this.wanted.splice(index, 1)
+  }
+
+  expectNothingMore() {
+    assert.deepEqual(this.wanted, [])
+  }
+}
+
+function printable(_, value) {
+  return typeof value === 'bigint' ? String(value) : value
+}
+
+function unencodableAt(path) {
+  return { [path.replace('$.', '')]: () => {} }
+}
+
+function fits(want, step) {
+  if (step.effect !== undefined) return want.effect !== undefined && contains(want.effect, meaning(step.effect))
+  if (want.send === undefined) return false
+  const { lane, kind, seq, body, payload } = want.send
+  const { send } = step
+  if (lane !== send.lane || kind !== sdk.Kind[send.kind] || seq !== send.seq) return false
+  if (send.payload !== undefined && !same(payload, meaning(send.payload))) return false
+  return send.body === undefined || contains(namedBody(kind, body), send.body)
+}
+
+function contains(whole, part) {
+  if (Array.isArray(part))
+    return (
+      Array.isArray(whole) && whole.length === part.length && part.every((item, index) => contains(whole[index], item))
+    )
+  if (typeof part !== 'object' || part === null || Buffer.isBuffer(part)) return same(whole, part)
+  return (
+    typeof whole === 'object' && whole !== null && Object.keys(part).every((key) => contains(whole[key], part[key]))
+  )
+}
+
+function same(left, right) {
+  try {
+    assert.deepStrictEqual(left, right)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function play(player, steps) {
+  for (const step of steps) {
+    if (step.repeat !== undefined) for (let round = 0; round < step.repeat; round++) play(player, step.steps)
+    else if (step.send !== undefined || step.effect !== undefined) player.expect(step)
+    else {
+      player.expectNothingMore()
+      if (step.receive !== undefined) player.receive(step.receive)
+      else player.happen(step.happen)
+    }
+  }
+}
+
+const UNSUPPORTED = ['streams', 'input streams']
+
+for (const file of readdirSync(new URL('transcripts/', PROTOCOL)).filter((name) => name.endsWith('.json'))) {
+  const transcript = read(`transcripts/${file}`)
+  const skip = transcript.needs.some((need) => UNSUPPORTED.includes(need)) && 'this SDK has no streams yet'
+  test(`${file}: ${transcript.about}`, { skip }, () => {
+    const player = new Player(transcript)
+    play(player, transcript.steps)
+    player.expectNothingMore()
+  })
+}
