@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 
-use super::{all, line, pid_from, reader, shell, started};
+use super::{all, line, reader, shell, started};
 use crate::process::{Exit, Launch, SpawnError};
 
 async fn ended(child: super::Child) -> Exit {
