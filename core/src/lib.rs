@@ -1,16 +1,54 @@
-//! Ganger: a supervised pool of worker processes.
+//! Ganger: a supervised pool of worker processes in any language.
+//!
+//! ```no_run
+//! use ganger::options::{PoolOptions, WorkerCommand};
+//! use ganger::{CallRequest, Input, Pool};
+//!
+//! let worker = WorkerCommand::Command { argv: vec!["target/release/hasher".into()] };
+//! let pool = Pool::new(PoolOptions::new(worker))?;
+//! let reply = pool.call_blocking(CallRequest::new("hash", Input::raw("some bytes")))?;
+//! println!("{} bytes", reply.payload.len());
+//! pool.close_blocking(None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Theory of operation
+//!
+//! All decisions are taken by the pure state machine of `ganger-scheduler`, stepped under one mutex by whoever has news
+//! (`shared`). Around it lie thin shells: `link` moves frames, `crew` turns processes into workers, `process` is the operating
+//! system, `timer` the clock. A call is written to its worker's socket on the caller's own thread; the thread that
+//! reads the answer settles it.
 
-#[cfg(unix)]
-#[cfg_attr(not(test), expect(dead_code, reason = "the pool is built on it next"))]
+#[cfg(not(unix))]
+compile_error!("Ganger runs on Unix systems only, so far");
+
+mod call;
 mod capture;
+#[doc(hidden)]
+pub mod codegen;
+mod crew;
+mod endpoint;
+pub mod error;
+pub mod events;
+mod home;
+mod launch;
+mod link;
 pub mod options;
-#[cfg(unix)]
-#[cfg_attr(not(test), expect(dead_code, reason = "the pool is built on it next"))]
+mod pool;
 mod process;
-#[cfg(unix)]
-#[cfg_attr(not(test), expect(dead_code, reason = "the pool is built on it next"))]
 mod runtime;
-#[cfg(unix)]
-#[cfg_attr(not(test), expect(dead_code, reason = "the pool is built on it next"))]
 mod sampler;
+pub mod shape;
+mod shared;
 pub mod shim;
+pub mod stats;
+mod timer;
+
+pub use call::{CallRequest, Completion, Encoding, Input, Outcome, Reply, Shape};
+pub use endpoint::Invitation;
+pub use error::Error;
+pub use ganger_protocol::message::Contract;
+pub use ganger_scheduler::CallId;
+pub use home::set_home;
+pub use launch::{Language, set_own_interpreter};
+pub use pool::Pool;

@@ -1,0 +1,131 @@
+// Generated from the tables in core/src by `UPDATE=1 cargo test -p ganger --test codegen`; edit those.
+
+/** A worker's process was started. */
+export interface WorkerStartEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** The worker's place in the pool. */
+  readonly worker: number
+  /** Its process. */
+  readonly pid: number
+}
+
+/** A worker is ready to take calls. */
+export interface WorkerReadyEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** The worker's place in the pool. */
+  readonly worker: number
+  /** Its process. */
+  readonly pid: number
+  /** From its start to ready, in milliseconds. */
+  readonly startedIn: number
+}
+
+/** A worker ended. */
+export interface WorkerExitEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** The worker's place in the pool. */
+  readonly worker: number
+  /** Its process; null if there never was one. */
+  readonly pid: number | null
+  /** Its exit code, if it exited. */
+  readonly code: number | null
+  /** The signal that ended it, if one did: `SIGKILL`. */
+  readonly signal: string | null
+  /** Calls it had. */
+  readonly running: number
+  /** Calls it had answered. */
+  readonly calls: number
+  /** Why, in a word. */
+  readonly reason: 'crash' | 'start-failed' | 'shutdown'
+  /** Why exactly. */
+  readonly cause:
+    | 'cancel-kill'
+    | 'close'
+    | 'detached'
+    | 'exit'
+    | 'not-started'
+    | 'protocol'
+    | 'signal'
+    | 'start-timeout'
+}
+
+/** A worker printed or logged something. */
+export interface WorkerLogEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** The worker's place in the pool. */
+  readonly worker: number
+  /** Its process. */
+  readonly pid: number
+  /** Where it came from. */
+  readonly source: 'log' | 'stderr' | 'stdout'
+  /** `debug`, `info`, `warning`, `error` or `critical`; null for what was printed. */
+  readonly level: string | null
+  /** The logger's name; null for what was printed. */
+  readonly logger: string | null
+  /** The line, without its end. */
+  readonly message: string
+  /** What the log call carried beside its text. */
+  readonly fields: unknown
+  /** The function that was running, where known. */
+  readonly fn: string | null
+}
+
+/** A call that was declared idempotent is going to run again, because its worker died. */
+export interface CallRetryEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** The place in the pool of the worker that died. */
+  readonly worker: number
+  /** The process of the worker that died; null if there never was one. */
+  readonly pid: number | null
+  /** The function. */
+  readonly fn: string
+  /** The attempt that was lost; the first is 1. */
+  readonly attempt: number
+  /** How often the call may run again, this time included. */
+  readonly retries: number
+}
+
+/** A call was refused because the queue is full. Told once, until the queue has drained. */
+export interface QueueFullEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** Calls waiting. */
+  readonly queued: number
+  /** Bytes of input waiting. */
+  readonly queuedBytes: number
+}
+
+/** The queue is empty again after it had been full. */
+export interface QueueDrainEvent {
+  /** The pool's name. */
+  readonly pool: string
+}
+
+/** Every event of a pool and its data. */
+export interface PoolEvents {
+  'worker:start': WorkerStartEvent
+  'worker:ready': WorkerReadyEvent
+  'worker:exit': WorkerExitEvent
+  'worker:log': WorkerLogEvent
+  'call:retry': CallRetryEvent
+  'queue:full': QueueFullEvent
+  'queue:drain': QueueDrainEvent
+}
+
+export type PoolEventName = keyof PoolEvents
+
+/** The names of all events. */
+export const eventNames = [
+  'worker:start',
+  'worker:ready',
+  'worker:exit',
+  'worker:log',
+  'call:retry',
+  'queue:full',
+  'queue:drain',
+] as const satisfies readonly PoolEventName[]

@@ -1,0 +1,205 @@
+// Generated from the tables in core/src by `UPDATE=1 cargo test -p ganger --test codegen`; edit those.
+
+/** A span of time: milliseconds, or text such as `'500ms'`, `'10s'` or `'1m30s'`. */
+export type Duration = number | string
+
+/** A span of time, or `'never'` for no limit. */
+export type Limit = Duration | 'never'
+
+/** A size: megabytes, or text such as `'512mb'` or `'1.5GiB'`. */
+export type Size = number | string
+
+/** Options of a pool. Null or left out is the default. */
+export interface PoolOptions {
+  /**
+   * Workers written in Python: a file, a folder whose files are modules, or the name of a module. A pool has
+   * one worker kind.
+   * @default none
+   */
+  python?: string | URL | null | undefined
+  /**
+   * Workers written for Node.js: a file, or a folder whose files are modules. A pool has one worker kind.
+   * @default none
+   */
+  node?: string | URL | null | undefined
+  /**
+   * Workers that are a program of their own, built with any worker SDK: the program and its arguments. No
+   * shell reads it.
+   * @default none
+   */
+  command?: readonly string[] | null | undefined
+  /**
+   * The Python or Node.js that runs `python` or `node` workers.
+   * @default the app's own if it is of that language, else the one on PATH
+   */
+  interpreter?: string | URL | null | undefined
+  /**
+   * What events, errors and workers call the pool.
+   * @default from the worker's file or module
+   */
+  name?: string | null | undefined
+  /**
+   * The most worker processes. They start as calls need them; each costs its memory. By default one for each
+   * CPU that the app may use, by affinity and container quota. 0 is allowed with `endpoint`: then only
+   * attached workers run calls.
+   * @default usable CPUs
+   */
+  workers?: number | null | undefined
+  /**
+   * How many calls a worker runs at once. More than 1 suits calls that wait, and languages with real threads;
+   * a crash then costs all of them.
+   * @default 1
+   */
+  concurrency?: number | null | undefined
+  /**
+   * The most calls that may wait, beyond those that workers have room for. What is more is handled as
+   * `whenFull` says.
+   * @default 10000
+   */
+  maxQueue?: number | null | undefined
+  /**
+   * The most bytes of input that may wait. One call is admitted to an empty queue whatever its size.
+   * @default 256MiB
+   */
+  maxQueueBytes?: Size | null | undefined
+  /**
+   * What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`.
+   * @default reject
+   */
+  whenFull?: 'reject' | null | undefined
+  /**
+   * The longest that one attempt of a call may run. Then the caller gets `TIMEOUT` at once, the worker is
+   * asked to stop the call, and is killed if it does not within `cancelGrace`.
+   * @default none
+   */
+  timeout?: Limit | null | undefined
+  /**
+   * The longest that a call may wait for its first attempt. Then it fails with `QUEUE_TIMEOUT` and has not
+   * run.
+   * @default none
+   */
+  queueTimeout?: Limit | null | undefined
+  /**
+   * The longest that a call may take in all, waiting and retries included. Then it fails with
+   * `DEADLINE_EXCEEDED`.
+   * @default none
+   */
+  deadline?: Limit | null | undefined
+  /**
+   * How long a call that was cancelled or timed out may take to stop. Then its worker is killed, and the
+   * calls beside it fail with `WORKER_CRASHED`.
+   * @default 2s
+   */
+  cancelGrace?: Duration | null | undefined
+  /**
+   * How long closing the pool lets queued and running calls go on. What is left then fails with
+   * `POOL_CLOSED`.
+   * @default 10s
+   */
+  closeTimeout?: Duration | null | undefined
+  /**
+   * How long a worker that was asked to stop may take for its shutdown hooks. Then it is killed.
+   * @default 5s
+   */
+  stopTimeout?: Duration | null | undefined
+  /**
+   * How long a worker may take from its start until it is ready, start-up hooks included. Then it is killed
+   * and the start has failed.
+   * @default 1m
+   */
+  startTimeout?: Duration | null | undefined
+  /**
+   * How often an idempotent call may run again after its worker died. It concerns no other calls: those never
+   * repeat.
+   * @default 1
+   */
+  retries?: number | null | undefined
+  /**
+   * The largest input or result. A larger one fails its call with `PAYLOAD_TOO_LARGE` and nothing else.
+   * @default 4GiB
+   */
+  maxPayload?: Size | null | undefined
+  /**
+   * The most memory that the operating system gives one worker process. An allocation beyond it fails inside
+   * the worker, which may end it.
+   * @default none
+   */
+  memoryLimit?: Size | null | undefined
+  /**
+   * Variables for the workers, beside those of the app. Null removes one that they would inherit.
+   * @default none
+   */
+  env?: Readonly<Record<string, string | null>> | null | undefined
+  /**
+   * The directory that workers run in. Paths of worker files are those of the app, not relative to it.
+   * @default the app's
+   */
+  cwd?: string | URL | null | undefined
+  /**
+   * Lets workers attach that you start by hand, under a debugger for example. `true` listens in a private
+   * directory, a path there.
+   * @default false
+   */
+  endpoint?: boolean | string | URL | null | undefined
+}
+
+/** Options of a call. Null or left out is the default. */
+export interface CallOptions {
+  /**
+   * The longest that one attempt may run. Then the caller gets `TIMEOUT` at once, the worker is asked to stop
+   * the call, and is killed if it does not within `cancelGrace`.
+   * @default as the function, else the pool
+   */
+  timeout?: Limit | null | undefined
+  /**
+   * The longest that the call may wait for its first attempt. Then it fails with `QUEUE_TIMEOUT` and has not
+   * run.
+   * @default as the pool
+   */
+  queueTimeout?: Limit | null | undefined
+  /**
+   * The longest that everything may take, waiting and retries included. Then the call fails with
+   * `DEADLINE_EXCEEDED`.
+   * @default as the pool
+   */
+  deadline?: Limit | null | undefined
+  /**
+   * Says that running the call twice does no harm: if its worker dies, it runs again on another one. Without
+   * it a call never repeats.
+   * @default as the function, else false
+   */
+  idempotent?: boolean | null | undefined
+  /**
+   * How often an idempotent call may run again after its worker died. A call that kills its worker costs
+   * `retries` + 1 workers.
+   * @default as the pool
+   */
+  retries?: number | null | undefined
+  /**
+   * Calls of a higher priority leave the queue first; equal ones in the order of submission.
+   * @default 0
+   */
+  priority?: number | null | undefined
+  /**
+   * How much of a worker's `concurrency` the call takes. A call of many slots waits until one worker has them
+   * all free.
+   * @default as the function, else 1
+   */
+  slots?: number | null | undefined
+  /**
+   * What the call costs a node, from 1 to 100. A local pool carries it and ignores it.
+   * @default as the function, else 1
+   */
+  weight?: number | null | undefined
+  /**
+   * How long the call may take to stop once it was cancelled or timed out; then its worker is killed.
+   * @default as the pool
+   */
+  cancelGrace?: Duration | null | undefined
+  /**
+   * Trace context that the function sees: `traceparent`, `tracestate`, `baggage` and names of your own. It
+   * travels with every attempt.
+   * @default none
+   */
+  trace?: Readonly<Record<string, string>> | null | undefined
+}

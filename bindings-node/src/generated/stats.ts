@@ -1,0 +1,113 @@
+// Generated from the tables in core/src by `UPDATE=1 cargo test -p ganger --test codegen`; edit those.
+
+/** What a pool does now, and what it has done since it began. */
+export interface Stats {
+  /** The pool's name. */
+  readonly pool: string
+  /** Workers that exist, starting ones included. */
+  readonly workers: number
+  /** Workers that take calls. */
+  readonly ready: number
+  /** Workers that have calls. */
+  readonly busy: number
+  /** Workers that are not ready yet. */
+  readonly starting: number
+  /** Calls in progress. */
+  readonly running: number
+  /** Calls waiting. */
+  readonly queued: number
+  /** Bytes of input waiting. */
+  readonly queuedBytes: number
+  /** Calls submitted, refused ones included. */
+  readonly submitted: number
+  /** Calls that ended with a result. */
+  readonly completed: number
+  /** Calls that ended with an error, refused ones included. */
+  readonly failed: number
+  /** Calls that were cancelled. */
+  readonly cancelled: number
+  /** Attempts that were lost with a worker and followed by another. */
+  readonly retried: number
+  /** Workers that died without being asked to. */
+  readonly crashed: number
+  /** Workers that were replaced on purpose. */
+  readonly recycled: Recycled
+  /** Workers that were killed because they did not answer the health check. */
+  readonly unresponsive: number
+  /** How long calls waited for their first attempt. */
+  readonly wait: Latency
+  /** How long attempts ran. */
+  readonly run: Latency
+  /** Every worker. */
+  readonly details: readonly WorkerStats[]
+}
+
+/** Workers that were replaced on purpose, by reason. */
+export interface Recycled {
+  /** They had run enough calls. */
+  readonly calls: number
+  /** They used too much memory. */
+  readonly memory: number
+  /** The code changed. */
+  readonly reload: number
+  /** They had lived long enough. */
+  readonly age: number
+}
+
+/** How long something took, in milliseconds, exact to one percent. */
+export interface Latency {
+  /** How many were measured. */
+  readonly count: number
+  /** Their mean. */
+  readonly mean: number
+  /** Half took at most so long. */
+  readonly p50: number
+  /** 90 % took at most so long. */
+  readonly p90: number
+  /** 99 % took at most so long. */
+  readonly p99: number
+  /** 99.9 % took at most so long. */
+  readonly p999: number
+  /** The longest. */
+  readonly max: number
+}
+
+/** A worker now. */
+export interface WorkerStats {
+  /** Its place in the pool. */
+  readonly index: number
+  /** How many workers had that place before. */
+  readonly generation: number
+  /** Its process; null until there is one. */
+  readonly pid: number | null
+  /** Whether it takes calls. */
+  readonly ready: boolean
+  /** Whether it has calls. */
+  readonly busy: boolean
+  /** Calls it has. */
+  readonly running: number
+  /** Calls it has answered. */
+  readonly calls: number
+  /** Its memory in bytes; null where that is not known. */
+  readonly memory: number | null
+  /** Since it was started, in milliseconds. */
+  readonly age: number
+  /** Whether it is being replaced. */
+  readonly recycling: boolean
+}
+
+/** A call now. */
+export interface CallInfo {
+  /** Its number in the pool. */
+  readonly id: number
+  /** The function. */
+  readonly fn: string
+  /** Whether it waits or runs. */
+  readonly state: 'running' | 'waiting'
+  /** Since it was submitted, in milliseconds. */
+  readonly age: number
+  /** The place in the pool of the worker that runs it. */
+  readonly worker: number | null
+  /** Attempts that were started. */
+  readonly attempt: number
+}

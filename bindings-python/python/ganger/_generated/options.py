@@ -1,0 +1,183 @@
+# Generated from the tables in core/src by `UPDATE=1 cargo test -p ganger --test codegen`; edit those.
+"""Options of pools and calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Literal, TypeAlias, TypedDict
+
+# A span of time: seconds, a timedelta, or text such as "500ms", "10s" or "1m30s".
+Duration: TypeAlias = float | str | timedelta
+
+# A span of time, or "never" for no limit.
+Limit: TypeAlias = float | str | timedelta
+
+# A size: megabytes, or text such as "512mb" or "1.5GiB".
+Size: TypeAlias = float | str
+
+# A file, folder or name.
+Path: TypeAlias = str | os.PathLike[str]
+
+
+class PoolOptions(TypedDict, total=False):
+    """Options of a pool. None or left out is the default."""
+
+    # Workers written in Python: a file, a folder whose files are modules, or the name of a module. A pool has
+    # one worker kind.
+    # Default: none.
+    python: Path | None
+
+    # Workers written for Node.js: a file, or a folder whose files are modules. A pool has one worker kind.
+    # Default: none.
+    node: Path | None
+
+    # Workers that are a program of their own, built with any worker SDK: the program and its arguments. No
+    # shell reads it.
+    # Default: none.
+    command: Sequence[str] | None
+
+    # The Python or Node.js that runs `python` or `node` workers.
+    # Default: the app's own if it is of that language, else the one on PATH.
+    interpreter: Path | None
+
+    # What events, errors and workers call the pool.
+    # Default: from the worker's file or module.
+    name: str | None
+
+    # The most worker processes. They start as calls need them; each costs its memory. By default one for each
+    # CPU that the app may use, by affinity and container quota. 0 is allowed with `endpoint`: then only
+    # attached workers run calls.
+    # Default: usable CPUs.
+    workers: int | None
+
+    # How many calls a worker runs at once. More than 1 suits calls that wait, and languages with real
+    # threads; a crash then costs all of them.
+    # Default: 1.
+    concurrency: int | None
+
+    # The most calls that may wait, beyond those that workers have room for. What is more is handled as
+    # `when_full` says.
+    # Default: 10000.
+    max_queue: int | None
+
+    # The most bytes of input that may wait. One call is admitted to an empty queue whatever its size.
+    # Default: 256MiB.
+    max_queue_bytes: Size | None
+
+    # What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`.
+    # Default: reject.
+    when_full: Literal["reject"] | None
+
+    # The longest that one attempt of a call may run. Then the caller gets `TIMEOUT` at once, the worker is
+    # asked to stop the call, and is killed if it does not within `cancel_grace`.
+    # Default: none.
+    timeout: Limit | None
+
+    # The longest that a call may wait for its first attempt. Then it fails with `QUEUE_TIMEOUT` and has not
+    # run.
+    # Default: none.
+    queue_timeout: Limit | None
+
+    # The longest that a call may take in all, waiting and retries included. Then it fails with
+    # `DEADLINE_EXCEEDED`.
+    # Default: none.
+    deadline: Limit | None
+
+    # How long a call that was cancelled or timed out may take to stop. Then its worker is killed, and the
+    # calls beside it fail with `WORKER_CRASHED`.
+    # Default: 2s.
+    cancel_grace: Duration | None
+
+    # How long closing the pool lets queued and running calls go on. What is left then fails with
+    # `POOL_CLOSED`.
+    # Default: 10s.
+    close_timeout: Duration | None
+
+    # How long a worker that was asked to stop may take for its shutdown hooks. Then it is killed.
+    # Default: 5s.
+    stop_timeout: Duration | None
+
+    # How long a worker may take from its start until it is ready, start-up hooks included. Then it is killed
+    # and the start has failed.
+    # Default: 1m.
+    start_timeout: Duration | None
+
+    # How often an idempotent call may run again after its worker died. It concerns no other calls: those
+    # never repeat.
+    # Default: 1.
+    retries: int | None
+
+    # The largest input or result. A larger one fails its call with `PAYLOAD_TOO_LARGE` and nothing else.
+    # Default: 4GiB.
+    max_payload: Size | None
+
+    # The most memory that the operating system gives one worker process. An allocation beyond it fails inside
+    # the worker, which may end it.
+    # Default: none.
+    memory_limit: Size | None
+
+    # Variables for the workers, beside those of the app. None removes one that they would inherit.
+    # Default: none.
+    env: Mapping[str, str | None] | None
+
+    # The directory that workers run in. Paths of worker files are those of the app, not relative to it.
+    # Default: the app's.
+    cwd: Path | None
+
+    # Lets workers attach that you start by hand, under a debugger for example. `True` listens in a private
+    # directory, a path there.
+    # Default: false.
+    endpoint: bool | Path | None
+
+
+class CallOptions(TypedDict, total=False):
+    """Options of a call. None or left out is the default."""
+
+    # The longest that one attempt may run. Then the caller gets `TIMEOUT` at once, the worker is asked to
+    # stop the call, and is killed if it does not within `cancel_grace`.
+    # Default: as the function, else the pool.
+    timeout: Limit | None
+
+    # The longest that the call may wait for its first attempt. Then it fails with `QUEUE_TIMEOUT` and has not
+    # run.
+    # Default: as the pool.
+    queue_timeout: Limit | None
+
+    # The longest that everything may take, waiting and retries included. Then the call fails with
+    # `DEADLINE_EXCEEDED`.
+    # Default: as the pool.
+    deadline: Limit | None
+
+    # Says that running the call twice does no harm: if its worker dies, it runs again on another one. Without
+    # it a call never repeats.
+    # Default: as the function, else false.
+    idempotent: bool | None
+
+    # How often an idempotent call may run again after its worker died. A call that kills its worker costs
+    # `retries` + 1 workers.
+    # Default: as the pool.
+    retries: int | None
+
+    # Calls of a higher priority leave the queue first; equal ones in the order of submission.
+    # Default: 0.
+    priority: int | None
+
+    # How much of a worker's `concurrency` the call takes. A call of many slots waits until one worker has
+    # them all free.
+    # Default: as the function, else 1.
+    slots: int | None
+
+    # What the call costs a node, from 1 to 100. A local pool carries it and ignores it.
+    # Default: as the function, else 1.
+    weight: int | None
+
+    # How long the call may take to stop once it was cancelled or timed out; then its worker is killed.
+    # Default: as the pool.
+    cancel_grace: Duration | None
+
+    # Trace context that the function sees: `traceparent`, `tracestate`, `baggage` and names of your own. It
+    # travels with every attempt.
+    # Default: none.
+    trace: Mapping[str, str] | None

@@ -1,0 +1,164 @@
+# Generated from the tables in core/src by `UPDATE=1 cargo test -p ganger --test codegen`; edit those.
+"""What a pool does and has done, in numbers."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class Stats(TypedDict):
+    """What a pool does now, and what it has done since it began."""
+
+    # The pool's name.
+    pool: str
+
+    # Workers that exist, starting ones included.
+    workers: int
+
+    # Workers that take calls.
+    ready: int
+
+    # Workers that have calls.
+    busy: int
+
+    # Workers that are not ready yet.
+    starting: int
+
+    # Calls in progress.
+    running: int
+
+    # Calls waiting.
+    queued: int
+
+    # Bytes of input waiting.
+    queued_bytes: int
+
+    # Calls submitted, refused ones included.
+    submitted: int
+
+    # Calls that ended with a result.
+    completed: int
+
+    # Calls that ended with an error, refused ones included.
+    failed: int
+
+    # Calls that were cancelled.
+    cancelled: int
+
+    # Attempts that were lost with a worker and followed by another.
+    retried: int
+
+    # Workers that died without being asked to.
+    crashed: int
+
+    # Workers that were replaced on purpose.
+    recycled: Recycled
+
+    # Workers that were killed because they did not answer the health check.
+    unresponsive: int
+
+    # How long calls waited for their first attempt.
+    wait: Latency
+
+    # How long attempts ran.
+    run: Latency
+
+    # Every worker.
+    details: list[WorkerStats]
+
+
+class Recycled(TypedDict):
+    """Workers that were replaced on purpose, by reason."""
+
+    # They had run enough calls.
+    calls: int
+
+    # They used too much memory.
+    memory: int
+
+    # The code changed.
+    reload: int
+
+    # They had lived long enough.
+    age: int
+
+
+class Latency(TypedDict):
+    """How long something took, in milliseconds, exact to one percent."""
+
+    # How many were measured.
+    count: int
+
+    # Their mean.
+    mean: float
+
+    # Half took at most so long.
+    p50: float
+
+    # 90 % took at most so long.
+    p90: float
+
+    # 99 % took at most so long.
+    p99: float
+
+    # 99.9 % took at most so long.
+    p999: float
+
+    # The longest.
+    max: float
+
+
+class WorkerStats(TypedDict):
+    """A worker now."""
+
+    # Its place in the pool.
+    index: int
+
+    # How many workers had that place before.
+    generation: int
+
+    # Its process; None until there is one.
+    pid: int | None
+
+    # Whether it takes calls.
+    ready: bool
+
+    # Whether it has calls.
+    busy: bool
+
+    # Calls it has.
+    running: int
+
+    # Calls it has answered.
+    calls: int
+
+    # Its memory in bytes; None where that is not known.
+    memory: int | None
+
+    # Since it was started, in milliseconds.
+    age: int
+
+    # Whether it is being replaced.
+    recycling: bool
+
+
+class CallInfo(TypedDict):
+    """A call now."""
+
+    # Its number in the pool.
+    id: int
+
+    # The function.
+    fn: str
+
+    # Whether it waits or runs.
+    state: Literal["running", "waiting"]
+
+    # Since it was submitted, in milliseconds.
+    age: int
+
+    # The place in the pool of the worker that runs it.
+    worker: int | None
+
+    # Attempts that were started.
+    attempt: int
