@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::id::{CallId, WorkerId};
 
 /// One thing to do, to be done in the order given.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Start a worker's process.
     Spawn {
@@ -102,7 +102,7 @@ pub enum KillCause {
 }
 
 /// How a call ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Settlement {
     /// The worker's answer stands: a result, or an error of the function's own.
     Answered {

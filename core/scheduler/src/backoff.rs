@@ -35,11 +35,12 @@ pub(crate) struct StartBackoff {
 }
 
 impl StartBackoff {
-    /// A start went badly: the next waits twice as long as the last did, from 200 ms up to 10 s.
+    /// A start went badly: when the next may be tried. It waits twice as long as the last did, from 200 ms up to 10 s.
     pub(crate) fn fail(&mut self, now: Timestamp, kind: BadStart) -> Timestamp {
         if kind == BadStart::KilledFromOutside && self.foreign_kills < FOREIGN_KILLS_FORGIVEN {
             self.foreign_kills += 1;
-            return now;
+            // A failure before it may have put the next start off: that stands.
+            return self.not_before.max(now);
         }
         let factor = 1_u32.checked_shl(self.bad_starts).unwrap_or(u32::MAX);
         self.bad_starts += 1;
@@ -106,5 +107,12 @@ mod tests {
             backoff.fail(Timestamp::ZERO, BadStart::KilledFromOutside);
         }
         assert!(backoff.is_broken());
+    }
+
+    #[test]
+    fn a_forgiven_kill_leaves_the_wait_of_an_earlier_failure() {
+        let mut backoff = StartBackoff::default();
+        let wait = backoff.fail(Timestamp::ZERO, BadStart::Failed);
+        assert_eq!(backoff.fail(Timestamp::ZERO, BadStart::KilledFromOutside), wait);
     }
 }

@@ -34,6 +34,21 @@ pub(crate) struct Waiting {
     pub(crate) slots: u32,
 }
 
+/// A call that asks whether it may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Newcomer {
+    pub(crate) slots: u32,
+    pub(crate) bytes: u64,
+}
+
+/// The fresh calls that wait beyond a room, and what those before them leave of it.
+#[derive(Debug)]
+struct Beyond {
+    calls: usize,
+    bytes: u64,
+    room_left: u64,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     entries: BTreeMap<Rank, Entry>,
@@ -44,11 +59,19 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Whether one more fresh call of `bytes` may wait, given bounds in calls and bytes. Size alone never keeps a call
-    /// out: when no bytes wait, any size is admitted.
-    pub(crate) fn admits(&self, bytes: u64, max_calls: usize, max_bytes: u64) -> bool {
-        let bytes_fit = self.fresh_bytes == 0 || self.fresh_bytes.saturating_add(bytes) <= max_bytes;
-        self.fresh < max_calls && bytes_fit
+    /// Whether one more fresh call may wait. The first calls that fit into the `room` which workers have or will have wait
+    /// for nothing but a start and count for no bound. Size alone never keeps a call out: when no bytes wait beyond the
+    /// room, any size is admitted.
+    pub(crate) fn admits(&self, newcomer: Newcomer, room: u64, max_calls: usize, max_bytes: u64) -> bool {
+        let within = |calls: usize, bytes: u64| {
+            calls < max_calls && (bytes == 0 || bytes.saturating_add(newcomer.bytes) <= max_bytes)
+        };
+        // Most often the bounds are far and nobody needs to know who will have room.
+        if within(self.fresh, self.fresh_bytes) {
+            return true;
+        }
+        let beyond = self.beyond(room);
+        u64::from(newcomer.slots) <= beyond.room_left || within(beyond.calls, beyond.bytes)
     }
 
     pub(crate) fn push_fresh(&mut self, call: CallId, priority: i32, slots: u32, bytes: u64) {
@@ -100,6 +123,23 @@ impl Queue {
         self.fresh_bytes
     }
 
+    /// Looks at no more calls than `room` has slots.
+    fn beyond(&self, room: u64) -> Beyond {
+        let mut beyond = Beyond { calls: self.fresh, bytes: self.fresh_bytes, room_left: room };
+        for (rank, entry) in &self.entries {
+            let Some(left) = beyond.room_left.checked_sub(u64::from(entry.slots)) else {
+                beyond.room_left = 0;
+                break;
+            };
+            beyond.room_left = left;
+            if rank.line == Line::Fresh {
+                beyond.calls -= 1;
+                beyond.bytes -= entry.bytes;
+            }
+        }
+        beyond
+    }
+
     fn insert(&mut self, rank: Rank, slots: u32, bytes: u64) {
         self.slots += u64::from(slots);
         self.ranks.insert(rank.call, rank);
@@ -111,6 +151,10 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn admits(queue: &Queue, bytes: u64, room: u64, max_calls: usize, max_bytes: u64) -> bool {
+        queue.admits(Newcomer { slots: 1, bytes }, room, max_calls, max_bytes)
+    }
 
     fn order(queue: &Queue) -> Vec<u64> {
         queue.in_order().map(|waiting| waiting.call.0).collect()
@@ -131,20 +175,32 @@ mod tests {
     fn a_removed_call_frees_its_place_at_once() {
         let mut queue = Queue::default();
         queue.push_fresh(CallId(1), 0, 2, 10);
-        assert!(!queue.admits(1, 1, 100));
+        assert!(!admits(&queue, 1, 0, 1, 100));
         assert!(queue.remove(CallId(1)));
         assert!(!queue.remove(CallId(1)));
-        assert!(queue.admits(1, 1, 100));
+        assert!(admits(&queue, 1, 0, 1, 100));
         assert_eq!((queue.slots(), queue.bytes()), (0, 0));
     }
 
     #[test]
     fn any_size_is_admitted_when_no_bytes_wait_and_returned_calls_count_for_nothing() {
         let mut queue = Queue::default();
-        assert!(queue.admits(1_000, 1, 10));
+        assert!(admits(&queue, 1_000, 0, 1, 10));
         queue.push_returned(CallId(1), 0, 1);
-        assert!(queue.admits(1_000, 1, 10));
+        assert!(admits(&queue, 1_000, 0, 1, 10));
         queue.push_fresh(CallId(2), 0, 1, 1_000);
-        assert!(!queue.admits(1, 5, 10));
+        assert!(!admits(&queue, 1, 0, 5, 10));
+    }
+
+    #[test]
+    fn calls_that_will_find_room_count_for_no_bound() {
+        let mut queue = Queue::default();
+        queue.push_fresh(CallId(1), 0, 2, 1_000);
+        assert!(admits(&queue, 1_000, 3, 0, 0));
+        assert!(!admits(&queue, 1_000, 2, 0, 0));
+        queue.push_fresh(CallId(2), 0, 2, 5);
+        assert!(admits(&queue, 5, 3, 2, 10));
+        assert!(!admits(&queue, 6, 3, 2, 10));
+        assert!(!admits(&queue, 5, 3, 1, 10));
     }
 }

@@ -5,7 +5,7 @@
 pub(crate) struct Demand {
     /// Slots that waiting calls want.
     pub(crate) waiting_slots: u64,
-    /// Free slots of ready workers and all slots of starting ones.
+    /// Slots that those calls will find without more workers.
     pub(crate) room: u64,
     /// Workers that serve or will: neither stopping nor killed.
     pub(crate) alive: u32,

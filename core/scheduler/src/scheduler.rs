@@ -139,7 +139,7 @@ impl Scheduler {
             TimerKey::WorkerStop(worker) => self.stop_timeout(worker),
             // Nothing to do but to look again at what should be started.
             TimerKey::StartBackoff => {}
-            TimerKey::Close => self.terminate(),
+            TimerKey::Close => self.close_timeout(),
         }
     }
 
@@ -148,11 +148,12 @@ impl Scheduler {
         self.dispatch();
         self.start_workers();
         self.fail_hopeless_calls();
-        self.go_on_closing();
         if self.queue_was_full && self.queue.is_empty() {
             self.queue_was_full = false;
             self.emit(Event::QueueDrain);
         }
+        // Last, as nothing may follow the end.
+        self.go_on_closing();
     }
 
     fn emit(&mut self, event: Event) {

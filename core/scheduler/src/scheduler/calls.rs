@@ -3,9 +3,11 @@
 use super::Scheduler;
 use crate::action::{Action, CancelReason, Settlement};
 use crate::call::{Call, CallSpec, CallState};
+use crate::config::Config;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::id::{CallId, WorkerId};
+use crate::queue::Newcomer;
 use crate::timers::TimerKey;
 use crate::worker::Phase;
 
@@ -139,8 +141,8 @@ impl Scheduler {
         if self.is_hopeless() && !self.backoff.allows(self.now) {
             return Err(Failure::StartFailed);
         }
-        let max_calls = self.config.max_queue.saturating_add(self.room_to_come());
-        if self.queue.admits(bytes, max_calls, self.config.max_queue_bytes) {
+        let Config { max_queue, max_queue_bytes, .. } = self.config;
+        if self.queue.admits(Newcomer { slots, bytes }, self.room_to_come(), max_queue, max_queue_bytes) {
             return Ok(());
         }
         let (waiting, bytes) = (self.queue.len(), self.queue.bytes());

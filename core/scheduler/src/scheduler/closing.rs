@@ -22,6 +22,20 @@ impl Scheduler {
         }
     }
 
+    /// What still runs for a caller is settled and all is killed; when only workers are left, those that were asked to stop
+    /// a call lose the rest of its grace. Those that were asked to end keep their time for it.
+    pub(super) fn close_timeout(&mut self) {
+        if self.phase == PoolPhase::Draining {
+            self.terminate();
+            return;
+        }
+        for id in self.roster.ids() {
+            if self.roster.worker(id).is_some_and(|worker| !worker.asked.is_empty()) {
+                self.kill(id, KillCause::Close);
+            }
+        }
+    }
+
     /// Settles every call first, so that none is told of a death that is ours, then kills every worker.
     pub(super) fn terminate(&mut self) {
         if self.phase == PoolPhase::Closed {
@@ -29,6 +43,7 @@ impl Scheduler {
         }
         self.phase = PoolPhase::Ending;
         self.timers.clear(TimerKey::Close);
+        self.timers.clear(TimerKey::StartBackoff);
         let ids: Vec<CallId> = self.calls.keys().copied().collect();
         for id in ids {
             self.queue.remove(id);
@@ -47,7 +62,6 @@ impl Scheduler {
     pub(super) fn go_on_closing(&mut self) {
         if self.phase == PoolPhase::Draining && self.calls.is_empty() {
             self.phase = PoolPhase::Ending;
-            self.timers.clear(TimerKey::Close);
             self.timers.clear(TimerKey::StartBackoff);
         }
         if self.phase != PoolPhase::Ending {
@@ -56,6 +70,7 @@ impl Scheduler {
         self.stop_idle_workers();
         if self.roster.is_empty() {
             self.phase = PoolPhase::Closed;
+            self.timers.clear(TimerKey::Close);
             self.actions.push_back(Action::Closed);
         }
     }

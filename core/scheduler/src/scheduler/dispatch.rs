@@ -63,7 +63,8 @@ impl Scheduler {
         let alive = self.roster.own_alive();
         let demand = Demand {
             waiting_slots: self.queue.slots(),
-            room: self.placement.room() + self.room_of_starting(),
+            // What waits after a dispatch found no place among the free slots of ready workers: they do not count.
+            room: self.room_of_starting(),
             alive,
             concurrency: self.config.concurrency,
             most: self.config.workers,
@@ -99,12 +100,9 @@ impl Scheduler {
 
     /// Slots that waiting calls may count on before they count for the queue: those of starting workers and of workers
     /// that may yet be started.
-    pub(super) fn room_to_come(&self) -> usize {
+    pub(super) fn room_to_come(&self) -> u64 {
         let startable = self.config.workers.saturating_sub(self.roster.own_alive());
-        let slots = self.placement.room()
-            + self.room_of_starting()
-            + u64::from(startable) * u64::from(self.config.concurrency);
-        usize::try_from(slots).unwrap_or(usize::MAX)
+        self.placement.room() + self.room_of_starting() + u64::from(startable) * u64::from(self.config.concurrency)
     }
 
     fn wants_workers(&self) -> bool {

@@ -90,7 +90,8 @@ impl Scheduler {
         }
         let cause = worker.death_cause(exit);
         let reason = self.reason(&worker, cause);
-        self.count_death(&worker, reason, exit);
+        let had_calls = !worker.asked.is_empty() || worker.running.keys().any(|call| !unwritten.contains(call));
+        self.count_death(&worker, reason, exit, had_calls);
         self.emit(Event::WorkerExit {
             worker: id,
             exit,
@@ -114,6 +115,9 @@ impl Scheduler {
         self.timers.clear(TimerKey::Timeout(id));
         let call = self.calls.get_mut(&id).expect("a running call is known");
         call.undo_begin();
+        if let (0, Some(span)) = (call.attempts, call.spec.queue_timeout) {
+            self.timers.set(TimerKey::QueueTimeout(id), call.submitted_at.after(span));
+        }
         let (priority, slots) = (call.spec.priority, call.spec.slots);
         self.queue.push_returned(id, priority, slots);
     }
@@ -160,7 +164,7 @@ impl Scheduler {
     }
 
     /// Failed starts, and deaths that come too soon to tell them apart, put the next start off.
-    fn count_death(&mut self, worker: &Worker, reason: ExitReason, exit: Exit) {
+    fn count_death(&mut self, worker: &Worker, reason: ExitReason, exit: Exit, had_calls: bool) {
         match reason {
             ExitReason::Crash => self.counters.crashed += 1,
             ExitReason::StartFailed => self.counters.start_failed += 1,
@@ -169,16 +173,18 @@ impl Scheduler {
         if worker.origin == Origin::Attached || self.phase >= PoolPhase::Ending {
             return;
         }
-        if let Some(kind) = self.bad_start(worker, reason, exit) {
+        if let Some(kind) = self.bad_start(worker, reason, exit, had_calls) {
             let at = self.backoff.fail(self.now, kind);
             self.timers.set(TimerKey::StartBackoff, at);
         }
     }
 
-    fn bad_start(&self, worker: &Worker, reason: ExitReason, exit: Exit) -> Option<BadStart> {
+    /// `had_calls`: some call had reached it, so that its death may be that call's doing.
+    fn bad_start(&self, worker: &Worker, reason: ExitReason, exit: Exit, had_calls: bool) -> Option<BadStart> {
         let early = worker.answered == 0
             && worker.ready_since().is_none_or(|since| self.now.since(since) < EARLY_DEATH);
         let ours = matches!(worker.phase, Phase::Killed { .. });
+        let for_a_call = matches!(worker.phase, Phase::Killed { cause: KillCause::CancelKill { .. }, .. });
         match reason {
             ExitReason::Crash | ExitReason::StartFailed
                 if !ours && early && exit == Exit::Signal(SIGKILL) =>
@@ -187,9 +193,9 @@ impl Scheduler {
             }
             ExitReason::StartFailed => Some(BadStart::Failed),
             // Killed for a call that would not stop: the worker had started well, its replacement is wanted at once.
-            ExitReason::Crash if ours || !early => None,
-            ExitReason::Crash if worker.has_nothing() => Some(BadStart::Failed),
-            ExitReason::Crash => Some(BadStart::DiedAtWork),
+            ExitReason::Crash if for_a_call || !early => None,
+            ExitReason::Crash if had_calls => Some(BadStart::DiedAtWork),
+            ExitReason::Crash => Some(BadStart::Failed),
             ExitReason::Shutdown => None,
         }
     }

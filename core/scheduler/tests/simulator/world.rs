@@ -1,0 +1,187 @@
+//! The processes of a simulated pool: they start, answer, stall, crash and lie as scripted, and what they do becomes input.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use ganger_scheduler::{Action, CallId, Exit, Input, Timestamp, WorkerId};
+
+use super::script::{Conduct, Run, Start};
+
+const USUAL_START: Start = Start::ReadyAfter(Duration::from_millis(5));
+const USUAL_RUN: Run = Run { heard: false, conduct: Conduct::Answers(Duration::from_millis(10)) };
+/// From kill(2) to the exit being seen.
+const KILL_TAKES: Duration = Duration::from_millis(1);
+const SIGKILL: i32 = 9;
+
+#[derive(Default)]
+pub(crate) struct World {
+    starts: VecDeque<Start>,
+    attachments: BTreeMap<u64, Start>,
+    calls: BTreeMap<CallId, Vec<Run>>,
+    processes: BTreeMap<WorkerId, Process>,
+    /// What is to come, in order of time and then of being set.
+    agenda: BTreeMap<(Timestamp, u64), Happening>,
+    entries: u64,
+}
+
+struct Process {
+    attached: bool,
+    stays: bool,
+    doomed: bool,
+    /// What it was given, and how it runs it.
+    calls: BTreeMap<CallId, Run>,
+}
+
+enum Happening {
+    /// Comes true only if the process is still there.
+    Report(WorkerId, Input),
+    Death(WorkerId, Exit),
+}
+
+impl World {
+    pub(crate) fn script_starts(&mut self, starts: impl IntoIterator<Item = Start>) {
+        self.starts.extend(starts);
+    }
+
+    pub(crate) fn script_attachment(&mut self, attachment: u64, start: Start) {
+        self.attachments.insert(attachment, start);
+    }
+
+    pub(crate) fn script_call(&mut self, call: CallId, runs: impl IntoIterator<Item = Run>) {
+        self.calls.insert(call, runs.into_iter().collect());
+    }
+
+    pub(crate) fn workers(&self) -> Vec<WorkerId> {
+        self.processes.keys().copied().collect()
+    }
+
+    pub(crate) fn next_moment(&self) -> Option<Timestamp> {
+        self.agenda.first_key_value().map(|(&(at, _), _)| at)
+    }
+
+    /// Takes what is due by `now` and still true.
+    pub(crate) fn next_input(&mut self, now: Timestamp) -> Option<Input> {
+        while self.next_moment().is_some_and(|at| at <= now) {
+            let (_, happening) = self.agenda.pop_first().expect("its key was seen a line ago");
+            match happening {
+                Happening::Report(worker, input) if self.processes.contains_key(&worker) => return Some(input),
+                Happening::Report(..) => {}
+                Happening::Death(worker, exit) => {
+                    if let Some(input) = self.die(worker, exit) {
+                        return Some(input);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Ends a process now.
+    pub(crate) fn die(&mut self, worker: WorkerId, exit: Exit) -> Option<Input> {
+        let process = self.processes.remove(&worker)?;
+        let exit = if process.attached { Exit::Detached } else { exit };
+        let unwritten = |run: &Run| matches!(run.conduct, Conduct::Unwritten(..));
+        let unwritten = process.calls.iter().filter(|(_, run)| unwritten(run)).map(|(&call, _)| call).collect();
+        Some(Input::Exited { worker, exit, unwritten })
+    }
+
+    pub(crate) fn carry_out(&mut self, now: Timestamp, action: &Action) {
+        match action {
+            &Action::Spawn { worker } => {
+                let start = self.starts.pop_front().unwrap_or(USUAL_START);
+                self.start(now, worker, start, false);
+            }
+            &Action::Admit { attachment, worker } => {
+                let start = self.attachments.remove(&attachment).unwrap_or(USUAL_START);
+                self.start(now, worker, start, true);
+            }
+            &Action::Assign { worker, call, attempt, .. } => self.run(now, worker, call, attempt),
+            &Action::Cancel { worker, call, .. } => self.ask_to_stop(now, worker, call),
+            &Action::Stop { worker, .. } => {
+                if self.processes.get(&worker).is_some_and(|process| !process.stays) {
+                    self.plan(now.after(KILL_TAKES), Happening::Death(worker, Exit::Code(0)));
+                }
+            }
+            &Action::Kill { worker, .. } => {
+                if let Some(process) = self.processes.get_mut(&worker) {
+                    process.doomed = true;
+                    self.plan(now.after(KILL_TAKES), Happening::Death(worker, Exit::Signal(SIGKILL)));
+                }
+            }
+            Action::Refuse { .. } | Action::Settle { .. } | Action::Emit(_) | Action::Closed => {}
+        }
+    }
+
+    fn start(&mut self, now: Timestamp, worker: WorkerId, start: Start, attached: bool) {
+        let stays = matches!(start, Start::ReadyButStays(_));
+        self.processes.insert(worker, Process { attached, stays, doomed: false, calls: BTreeMap::new() });
+        let ready = |after| (now.after(after), Happening::Report(worker, Input::Ready { worker }));
+        match start {
+            Start::ReadyAfter(after) | Start::ReadyButStays(after) => {
+                let (at, happening) = ready(after);
+                self.plan(at, happening);
+            }
+            Start::NotStarted => self.plan(now, Happening::Death(worker, Exit::NotStarted)),
+            Start::DiesAfter(after, exit) => self.plan(now.after(after), Happening::Death(worker, exit)),
+            Start::ReadyThenDies(after, later, exit) => {
+                let (at, happening) = ready(after);
+                self.plan(at, happening);
+                self.plan(at.after(later), Happening::Death(worker, exit));
+            }
+            Start::Hangs => {}
+        }
+    }
+
+    fn run(&mut self, now: Timestamp, worker: WorkerId, call: CallId, attempt: u32) {
+        let runs = self.calls.get(&call).map_or(&[][..], Vec::as_slice);
+        let run = *runs.get(attempt as usize - 1).or(runs.last()).unwrap_or(&USUAL_RUN);
+        let Some(process) = self.processes.get_mut(&worker).filter(|process| !process.doomed) else { return };
+        process.calls.insert(call, run);
+        if run.heard {
+            self.report(now, worker, Input::Heard { worker, call });
+        }
+        let answer = Input::Answered { worker, call };
+        match run.conduct {
+            Conduct::Answers(after) => self.report(now.after(after), worker, answer),
+            Conduct::Stalls | Conduct::StopsAfter(_) => {}
+            Conduct::Crashes(after, exit) | Conduct::Unwritten(after, exit) => {
+                self.plan(now.after(after), Happening::Death(worker, exit));
+            }
+            Conduct::AnswersTwice(after) => {
+                self.report(now.after(after), worker, answer.clone());
+                self.report(now.after(after), worker, answer);
+            }
+            Conduct::AnswersAnother(after) => {
+                let another = Input::Answered { worker, call: CallId(call.0 + 1) };
+                self.report(now.after(after / 2), worker, another);
+                self.report(now.after(after), worker, answer);
+            }
+            Conduct::AnswersAsFormer(after) => {
+                let former = WorkerId { generation: worker.generation.wrapping_sub(1), ..worker };
+                self.report(now.after(after / 2), worker, Input::Answered { worker: former, call });
+                self.report(now.after(after), worker, answer);
+            }
+            Conduct::SpeaksAfterwards(after) => {
+                self.report(now.after(after), worker, answer);
+                self.report(now.after(after), worker, Input::Heard { worker, call });
+            }
+            Conduct::Violates(after) => self.report(now.after(after), worker, Input::Violated { worker }),
+        }
+    }
+
+    fn ask_to_stop(&mut self, now: Timestamp, worker: WorkerId, call: CallId) {
+        let run = self.processes.get(&worker).and_then(|process| process.calls.get(&call));
+        if let Some(Run { conduct: Conduct::StopsAfter(after), .. }) = run {
+            self.report(now.after(*after), worker, Input::Answered { worker, call });
+        }
+    }
+
+    fn report(&mut self, at: Timestamp, worker: WorkerId, input: Input) {
+        self.plan(at, Happening::Report(worker, input));
+    }
+
+    fn plan(&mut self, at: Timestamp, happening: Happening) {
+        self.entries += 1;
+        self.agenda.insert((at, self.entries), happening);
+    }
+}
