@@ -1,0 +1,68 @@
+//! A call as the app gives it and as it gets it back. Payloads are opaque here: bytes and the name of their encoding.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+pub use ganger_protocol::Encoding;
+pub use ganger_protocol::message::Shape;
+
+use crate::error::Error;
+use crate::options::CallOptions;
+
+/// What a function is called with.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// How `payload` is encoded.
+    pub encoding: Encoding,
+    /// One value, or a list of positional and a map of named arguments.
+    pub shape: Shape,
+    /// The encoded bytes. They are kept until the call is settled, for another attempt.
+    pub payload: Bytes,
+}
+
+impl Input {
+    /// One value in MessagePack.
+    pub fn message_pack(payload: impl Into<Bytes>) -> Self {
+        Self { encoding: Encoding::MessagePack, shape: Shape::Value, payload: payload.into() }
+    }
+
+    /// One byte string.
+    pub fn raw(payload: impl Into<Bytes>) -> Self {
+        Self { encoding: Encoding::Raw, shape: Shape::Value, payload: payload.into() }
+    }
+}
+
+/// What a function answered.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// How `payload` is encoded.
+    pub encoding: Encoding,
+    /// The encoded bytes.
+    pub payload: Bytes,
+    /// Attempts that it took.
+    pub attempts: u32,
+}
+
+/// How a call ended.
+pub type Outcome = Result<Reply, Box<Error>>;
+
+/// Receives the outcome of a call, exactly once. It may run on the IO thread: it must be quick and must not run an app's code.
+pub type Completion = Box<dyn FnOnce(Outcome) + Send>;
+
+/// One call to be made.
+#[derive(Clone, Debug)]
+pub struct CallRequest {
+    /// Name of the function.
+    pub function: Arc<str>,
+    /// What it is called with.
+    pub input: Input,
+    /// How.
+    pub options: CallOptions,
+}
+
+impl CallRequest {
+    /// A call with every option at the pool's default.
+    pub fn new(function: &str, input: Input) -> Self {
+        Self { function: function.into(), input, options: CallOptions::default() }
+    }
+}

@@ -1,0 +1,252 @@
+//! Processes become workers of a pool, and cease to be.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ganger_scheduler::{Exit as ExitNews, Input as News, Timestamp, WorkerId};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::capture::Capture;
+use crate::error::{DeathCause, Signal, WorkerDeath};
+use crate::events::LogSource;
+use crate::link::{Link, Listener, Tasks};
+use crate::process::{self, Child, Exit, Registered, WorkerProcess};
+use crate::shared::{
+    Aftermath, Books, Handshake, Member, Obituary, Process, Shared, StartFailure, WorkerNews,
+};
+
+/// How long a process may live on after it closed its lanes before that is a violation.
+const LANELESS: Duration = Duration::from_secs(1);
+/// How long to wait for the rest of a dead worker's lanes and prints, should a stranger hold them open.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Starts a process for a worker that the scheduler has seated.
+pub(crate) fn start(shared: &Shared, worker: WorkerId) {
+    let news = shared.about(worker);
+    match &shared.launch {
+        Ok(launch) => process::spawn(launch.clone(), move |outcome| match outcome {
+            Ok(child) => started(&news, child),
+            Err(error) => not_started(&news, error.to_string()),
+        }),
+        // Not on this stack: the caller may be in the middle of a step's aftermath.
+        Err(missing) => {
+            let message = missing.clone();
+            shared.runtime.spawn(async move { not_started(&news, message) });
+        }
+    }
+}
+
+/// Two lanes of a process that came by itself become a worker's.
+pub(crate) fn take_in(shared: &Shared, worker: WorkerId, lanes: Lanes) {
+    let news = shared.about(worker);
+    let _runtime = shared.runtime.enter();
+    let leave = Arc::new(Notify::new());
+    let joined = shared.step(|books, _, _| {
+        let link = Link::new(lanes.data, lanes.control, shared.options.concurrency.get())?;
+        let tasks = link.serve(shared.limits(), &listener(&news));
+        if let Some(member) = books.crew.get_mut(&worker) {
+            if let Process::Coming { killed: true } = member.process {
+                leave.notify_one();
+            }
+            member.process = Process::Attached { pid: None, link, leave: Arc::clone(&leave) };
+        }
+        io::Result::Ok(tasks)
+    });
+    match joined {
+        Ok(tasks) => drop(shared.runtime.spawn(watch_attached(news, tasks, leave))),
+        Err(error) => not_started(&news, format!("cannot listen to an attached worker: {error}")),
+    }
+}
+
+/// The host's ends of the lanes of a process that came by itself.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    pub(crate) data: Registered<UnixStream>,
+    pub(crate) control: Registered<UnixStream>,
+}
+
+/// Runs on the spawner's thread. If the pool is gone, dropping the child kills it.
+fn started(news: &WorkerNews, child: Child) {
+    let Some(shared) = news.pool() else { return };
+    let _runtime = shared.runtime.enter();
+    let Child { process, data, control, stdout, stderr } = child;
+    let process = Arc::new(process);
+    let joined = shared.step(|books, _, aftermath| {
+        let link = Link::new(data, control, shared.options.concurrency.get())?;
+        // Under the lock, so that its first frame finds the worker in the books.
+        let tasks = link.serve(shared.limits(), &listener(news));
+        if let Some(member) = books.crew.get_mut(&news.worker()) {
+            if let Process::Coming { killed: true } = member.process {
+                process.kill_group();
+            }
+            member.process = Process::Own { process: Arc::clone(&process), link };
+        }
+        aftermath.emit(books.told_start(news.worker(), process.pid()));
+        io::Result::Ok(tasks)
+    });
+    match joined.and_then(|tasks| Ok((tasks, Prints::capture(stdout, stderr, news)?))) {
+        Ok((tasks, prints)) => drop(shared.runtime.spawn(watch_own(news.clone(), process, tasks, prints))),
+        Err(error) => not_started(news, format!("cannot listen to the worker: {error}")),
+    }
+}
+
+fn listener(news: &WorkerNews) -> Arc<dyn Listener> {
+    Arc::new(news.clone())
+}
+
+fn not_started(news: &WorkerNews, message: String) {
+    let Some(shared) = news.pool() else { return };
+    shared.step(|books, now, aftermath| {
+        let failure = StartFailure { worker: news.worker(), message, report: None, death: None };
+        books.last_start_failure = Some(Arc::new(failure));
+        books.bury(news.worker(), ExitNews::NotStarted, String::new(), now, aftermath);
+    });
+}
+
+/// What a worker prints.
+struct Prints {
+    stdout: Capture,
+    stderr: Capture,
+}
+
+impl Prints {
+    fn capture(
+        stdout: Registered<OwnedFd>,
+        stderr: Registered<OwnedFd>,
+        news: &WorkerNews,
+    ) -> io::Result<Self> {
+        let start = |pipe, source: LogSource| {
+            let news = news.clone();
+            Capture::start(pipe, move |line| {
+                if let Some(shared) = news.pool() {
+                    let event = shared.books().told_line(news.worker(), source, line);
+                    shared.observers.emit(event);
+                }
+            })
+        };
+        Ok(Self { stdout: start(stdout, LogSource::Stdout)?, stderr: start(stderr, LogSource::Stderr)? })
+    }
+
+    /// Returns the end of stderr when every line has been told.
+    async fn drain(self) -> String {
+        let (_, stderr_tail) = tokio::join!(self.stdout.drain(LAST_WORDS), self.stderr.drain(LAST_WORDS));
+        stderr_tail
+    }
+}
+
+/// From the first breath to the last word. What a worker sent and printed before its death counts before the death does.
+async fn watch_own(news: WorkerNews, process: Arc<WorkerProcess>, mut tasks: Tasks, prints: Prints) {
+    let exit = tokio::select! {
+        exit = process.wait_exit() => exit,
+        () = tasks.ended() => match timeout(LANELESS, process.wait_exit()).await {
+            Ok(exit) => exit,
+            Err(_) => {
+                closed_its_lanes(&news);
+                process.wait_exit().await
+            }
+        },
+    };
+    let _ = timeout(LAST_WORDS, tasks.ended()).await;
+    let stderr_tail = prints.drain().await;
+    buried(&news, exit_news(exit), stderr_tail);
+}
+
+async fn watch_attached(news: WorkerNews, mut tasks: Tasks, leave: Arc<Notify>) {
+    tokio::select! {
+        () = tasks.ended() => {}
+        () = leave.notified() => {}
+    }
+    drop(tasks);
+    buried(&news, ExitNews::Detached, String::new());
+}
+
+fn closed_its_lanes(news: &WorkerNews) {
+    if let Some(shared) = news.pool() {
+        shared.step(|books, now, aftermath| {
+            books.violated(news.worker(), "it closed its lanes and lived on".to_owned(), now, aftermath);
+        });
+    }
+}
+
+fn buried(news: &WorkerNews, exit: ExitNews, stderr_tail: String) {
+    if let Some(shared) = news.pool() {
+        shared.step(|books, now, aftermath| books.bury(news.worker(), exit, stderr_tail, now, aftermath));
+    }
+}
+
+impl Books {
+    /// The one way out of the books for every worker.
+    fn bury(
+        &mut self,
+        worker: WorkerId,
+        exit: ExitNews,
+        stderr_tail: String,
+        now: Timestamp,
+        aftermath: &mut Aftermath,
+    ) {
+        let Some(member) = self.crew.remove(&worker) else { return };
+        let begun_by_none = member.link().map_or_else(Vec::new, |link| link.close());
+        let unwritten = begun_by_none.iter().filter_map(|seq| member.in_flight.get(seq).copied()).collect();
+        let record = WorkerDeath { stderr_tail, ..death(worker, &member, exit, now) };
+        if !matches!(member.handshake, Handshake::Ready(..)) {
+            self.note_start_failure(worker, &record, member.violation.as_deref());
+        }
+        let asked = HashMap::clone(&member.asked);
+        self.obituary = Some(Obituary { record, violation: member.violation, asked });
+        self.tell(now, News::Exited { worker, exit, unwritten }, aftermath);
+        self.obituary = None;
+    }
+
+    /// The worker's own words, if it had any, with how its process ended.
+    fn note_start_failure(&mut self, worker: WorkerId, record: &WorkerDeath, violation: Option<&str>) {
+        let said = self.last_start_failure.take().filter(|failure| failure.worker == worker);
+        let mut failure = said.map_or_else(
+            || StartFailure {
+                worker,
+                message: match violation {
+                    Some(violation) => {
+                        format!("the worker broke the protocol before it was ready: {violation}")
+                    }
+                    None => format!("{} before it was ready", record.sentence()),
+                },
+                report: None,
+                death: None,
+            },
+            Arc::unwrap_or_clone,
+        );
+        failure.death = Some(record.clone());
+        self.last_start_failure = Some(Arc::new(failure));
+    }
+}
+
+fn death(worker: WorkerId, member: &Member, exit: ExitNews, now: Timestamp) -> WorkerDeath {
+    let (code, signal) = match exit {
+        ExitNews::Code(code) => (Some(code), None),
+        ExitNews::Signal(signal) => (None, Some(Signal(signal))),
+        ExitNews::Unknown | ExitNews::NotStarted | ExitNews::Detached => (None, None),
+    };
+    WorkerDeath {
+        pid: member.pid(),
+        index: worker.index,
+        generation: worker.generation,
+        code,
+        signal,
+        cause: if signal.is_some() { DeathCause::Signal } else { DeathCause::Exit },
+        culprit: None,
+        stderr_tail: String::new(),
+        uptime_ms: u64::try_from(now.since(member.born_at).as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn exit_news(exit: Exit) -> ExitNews {
+    match (exit.code, exit.signal) {
+        (_, Some(signal)) => ExitNews::Signal(signal),
+        (Some(code), None) => ExitNews::Code(code),
+        (None, None) => ExitNews::Unknown,
+    }
+}

@@ -1,0 +1,206 @@
+//! The two lanes to one worker.
+
+mod outbox;
+mod socket;
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use ganger_protocol::{Assembler, Decoder, Frame, FrameError, Lane, Limits};
+use tokio::task::JoinHandle;
+
+use outbox::Outbox;
+use socket::Socket;
+
+use crate::process::Registered;
+
+/// What a reader takes before others get a turn on the IO thread.
+const TURN: usize = 256 * 1024;
+
+/// What a reader has to say. News of one lane comes in order.
+pub(crate) trait Listener: Send + Sync + 'static {
+    /// Frames that became whole in one turn.
+    fn frames(&self, lane: Lane, frames: Vec<Frame>);
+    /// One call's answer was too large; the lane goes on.
+    fn too_large(&self, seq: u64, length: u64, limit: u64);
+    /// The worker broke the protocol. The last news of this lane.
+    fn violated(&self, error: FrameError);
+}
+
+/// The host's ends of both lanes.
+#[derive(Debug)]
+pub(crate) struct Link {
+    data: LaneEnd,
+    control: LaneEnd,
+}
+
+#[derive(Debug)]
+struct LaneEnd {
+    socket: Socket,
+    outbox: Outbox,
+}
+
+impl Link {
+    /// Takes two connected, non-blocking sockets. `concurrency` is the worker's: one that runs several calls gets long payloads
+    /// in pieces. Must be called within the runtime.
+    pub(crate) fn new(
+        data: Registered<UnixStream>,
+        control: Registered<UnixStream>,
+        concurrency: u32,
+    ) -> io::Result<Arc<Self>> {
+        let end = |stream, chunked| {
+            io::Result::Ok(LaneEnd { socket: Socket::new(stream)?, outbox: Outbox::new(chunked) })
+        };
+        Ok(Arc::new(Self { data: end(data, concurrency > 1)?, control: end(control, false)? }))
+    }
+
+    /// Starts reading and, when callers cannot, writing.
+    pub(crate) fn serve(self: &Arc<Self>, limits: Limits, listener: &Arc<dyn Listener>) -> Tasks {
+        let read = |lane| {
+            let (link, listener) = (Arc::clone(self), Arc::clone(listener));
+            tokio::spawn(async move { link.end(lane).read(lane, limits, &*listener).await })
+        };
+        let write = |lane| {
+            let link = Arc::clone(self);
+            tokio::spawn(async move { link.end(lane).outbox.serve(&link.end(lane).socket).await })
+        };
+        let lanes = [Lane::Data, Lane::Control];
+        Tasks { readers: lanes.map(read), writers: lanes.map(write) }
+    }
+
+    /// Puts a frame in line. Called under the pool's lock, which fixes the order.
+    pub(crate) fn push(&self, lane: Lane, frame: Frame) {
+        self.end(lane).outbox.push(frame);
+    }
+
+    /// Writes what was pushed. Called without the pool's lock.
+    pub(crate) fn flush(&self) {
+        self.control.outbox.flush(&self.control.socket);
+        self.data.outbox.flush(&self.data.socket);
+    }
+
+    /// Stops writing. Says which calls had not one byte written.
+    pub(crate) fn close(&self) -> Vec<u64> {
+        self.control.outbox.close();
+        self.data.outbox.close()
+    }
+
+    fn end(&self, lane: Lane) -> &LaneEnd {
+        match lane {
+            Lane::Data => &self.data,
+            Lane::Control => &self.control,
+        }
+    }
+}
+
+/// The tasks of a link. They are aborted when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Tasks {
+    readers: [JoinHandle<()>; 2],
+    writers: [JoinHandle<()>; 2],
+}
+
+impl Tasks {
+    /// Waits until both lanes are read to their end.
+    pub(crate) async fn ended(&mut self) {
+        for reader in &mut self.readers {
+            if !reader.is_finished() {
+                // An error is a panic in there, reported already; the lane has ended all the same.
+                let _ = reader.await;
+            }
+        }
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        for task in self.readers.iter().chain(&self.writers) {
+            task.abort();
+        }
+    }
+}
+
+impl LaneEnd {
+    /// The host never stops reading: whatever a worker sends finds its way out of the socket.
+    async fn read(&self, lane: Lane, limits: Limits, listener: &dyn Listener) {
+        let mut decoder = Decoder::new(limits);
+        let mut assembler = Assembler::new(limits);
+        while self.socket.readable().await.is_ok() {
+            match self.read_turn(&mut decoder) {
+                Ok(Turn::Blocked) => {}
+                Ok(Turn::Ended) => break,
+                Ok(Turn::ShareUsed) => tokio::task::yield_now().await,
+                Err(_) => break,
+            }
+            let mut frames = Vec::new();
+            let outcome = collect(&mut decoder, &mut assembler, &mut frames, listener);
+            if !frames.is_empty() {
+                listener.frames(lane, frames);
+            }
+            if let Err(error) = outcome {
+                return listener.violated(error);
+            }
+        }
+        // What came in the last turn before the end counts.
+        let mut frames = Vec::new();
+        let outcome = collect(&mut decoder, &mut assembler, &mut frames, listener);
+        if !frames.is_empty() {
+            listener.frames(lane, frames);
+        }
+        if let Err(error) = outcome {
+            listener.violated(error);
+        }
+    }
+
+    /// Reads until the socket is empty or the turn is over.
+    fn read_turn(&self, decoder: &mut Decoder) -> io::Result<Turn> {
+        let mut sum = 0;
+        while sum < TURN {
+            let buffer = decoder.buffer();
+            let room = buffer.capacity() - buffer.len();
+            match self.socket.try_read(buffer) {
+                Ok(0) => return Ok(Turn::Ended),
+                // A read that did not fill its buffer has emptied the socket: asking again would only be told so.
+                Ok(count) if count < room => return Ok(Turn::Blocked),
+                Ok(count) => sum += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Turn::Blocked),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Turn::ShareUsed)
+    }
+}
+
+/// How a turn of reading ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    Blocked,
+    ShareUsed,
+    Ended,
+}
+
+/// Takes whole frames out of what was read.
+fn collect(
+    decoder: &mut Decoder,
+    assembler: &mut Assembler,
+    frames: &mut Vec<Frame>,
+    listener: &dyn Listener,
+) -> Result<(), FrameError> {
+    loop {
+        let next = decoder.next().and_then(|frame| match frame {
+            Some(frame) => assembler.accept(frame).map(Some),
+            None => Ok(None),
+        });
+        match next {
+            Ok(Some(Some(frame))) => frames.push(frame),
+            Ok(Some(None)) => {}
+            Ok(None) => return Ok(()),
+            Err(FrameError::PayloadTooLarge { seq, length, limit, .. }) => {
+                listener.too_large(seq, length, limit)
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

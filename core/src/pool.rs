@@ -1,0 +1,210 @@
+//! What an app holds of a pool.
+
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use ganger_protocol::message::Contract;
+use ganger_scheduler::{CallId, Input as News, PoolPhase};
+use tokio::sync::oneshot;
+
+use crate::call::{CallRequest, Completion, Outcome};
+use crate::endpoint::{Endpoint, Invitation};
+use crate::error::Error;
+use crate::events::{Observer, SubscriptionId};
+use crate::options::{PoolOptions, usable_cpus};
+use crate::process::ProcessTag;
+use crate::runtime;
+use crate::shared::{Closed, Shared};
+use crate::stats::{CallInfo, Stats};
+
+/// A pool of worker processes with one queue. Clones are handles of the same pool; when the last one is dropped, the pool is
+/// terminated.
+///
+/// In a forked child of the process that made it, every method fails with `FORKED` or does nothing.
+#[derive(Clone, Debug)]
+pub struct Pool(Arc<Handle>);
+
+#[derive(Debug)]
+struct Handle {
+    shared: Arc<Shared>,
+    endpoint: Option<Endpoint>,
+    made_in: ProcessTag,
+}
+
+impl Pool {
+    /// Makes a pool. It starts no worker before there is a call.
+    ///
+    /// # Errors
+    /// `INVALID_OPTION` if the endpoint cannot be opened, `START_FAILED` if the system has no thread left for the pool.
+    pub fn new(options: PoolOptions) -> Result<Self, Error> {
+        let runtime = runtime::handle()
+            .map_err(|error| Error::start_failed(format!("no thread for the pool's work: {error}")))?;
+        let workers = options.workers.unwrap_or_else(|| usable_cpus().get());
+        let shared = Shared::new(options, workers, runtime);
+        let endpoint = Endpoint::open(&shared)?;
+        Ok(Self(Arc::new(Handle { shared, endpoint, made_in: ProcessTag::here() })))
+    }
+
+    /// Makes a call. `completion` gets its outcome, exactly once, possibly before this returns.
+    pub fn submit(&self, request: CallRequest, completion: Completion) -> Option<CallId> {
+        let bytes = request.input.payload.len() as u64;
+        let refused = if !self.is_here() {
+            Some(Error::forked())
+        } else if bytes > self.options().max_payload {
+            Some(Error::payload_too_large("input", bytes, self.options().max_payload))
+        } else {
+            None
+        };
+        if let Some(error) = refused {
+            completion(Err(Box::new(Error { function: Some(request.function), ..error })));
+            return None;
+        }
+        Some(self.0.shared.submit(request, completion))
+    }
+
+    /// Makes a call and waits for its outcome. Dropping the future cancels the call.
+    ///
+    /// # Errors
+    /// Whatever became of the call.
+    pub async fn call(&self, request: CallRequest) -> Outcome {
+        let (sender, receiver) = oneshot::channel();
+        let call = self.submit(request, Box::new(move |outcome| drop(sender.send(outcome))));
+        let mut guard = CancelOnDrop { pool: self, call };
+        let outcome = receiver.await.unwrap_or_else(|_| Err(Box::new(Error::pool_closed())));
+        guard.call = None;
+        outcome
+    }
+
+    /// Makes a call and blocks until its outcome. Not for the threads of an async runtime.
+    ///
+    /// # Errors
+    /// Whatever became of the call.
+    pub fn call_blocking(&self, request: CallRequest) -> Outcome {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.submit(request, Box::new(move |outcome| drop(sender.send(outcome))));
+        receiver.recv().unwrap_or_else(|_| Err(Box::new(Error::pool_closed())))
+    }
+
+    /// Gives a call up: it is settled with `CANCELLED` now, and its worker is asked to stop it. A call that is settled is left
+    /// as it is.
+    pub fn cancel(&self, call: CallId) {
+        if self.is_here() {
+            self.0.shared.tell(News::Cancel { call });
+        }
+    }
+
+    /// What the pool does now and has done. All zero in a forked child.
+    pub fn stats(&self) -> Stats {
+        if self.is_here() { self.0.shared.stats() } else { Stats::default() }
+    }
+
+    /// The calls that run or wait now, oldest first.
+    pub fn calls(&self) -> Vec<CallInfo> {
+        if self.is_here() { self.0.shared.call_infos() } else { Vec::new() }
+    }
+
+    /// The functions that workers offer; none before the first worker was ready.
+    pub fn functions(&self) -> Option<Arc<[Contract]>> {
+        if self.is_here() { self.0.shared.books().functions() } else { None }
+    }
+
+    /// Has `observer` told of every event, on a thread of its own.
+    pub fn subscribe(&self, observer: Observer) -> SubscriptionId {
+        self.0.shared.observers.subscribe(observer)
+    }
+
+    /// Ends a subscription. False if there is none such.
+    pub fn unsubscribe(&self, subscription: SubscriptionId) -> bool {
+        self.0.shared.observers.unsubscribe(subscription)
+    }
+
+    /// Where a worker that is started by hand attaches, and with which one-time token; none without the option `endpoint`.
+    pub fn invite(&self) -> Option<Invitation> {
+        self.0.endpoint.as_ref().map(Endpoint::invite)
+    }
+
+    /// Takes no more calls, finishes those it has within `timeout` (none: as long as they take), then stops its workers.
+    /// `done` is called when the last worker is gone; it may run on the IO thread and must be quick.
+    pub fn close(&self, timeout: Option<Duration>, done: Box<dyn FnOnce() + Send>) {
+        self.end(News::Close { timeout }, done);
+    }
+
+    /// Settles every call with `POOL_CLOSED` and kills every worker now.
+    pub fn terminate(&self, done: Box<dyn FnOnce() + Send>) {
+        self.end(News::Terminate, done);
+    }
+
+    /// Closes and blocks until the last worker is gone.
+    pub fn close_blocking(&self, timeout: Option<Duration>) {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.close(timeout, Box::new(move || drop(sender.send(()))));
+        let _ = receiver.recv();
+    }
+
+    /// Terminates and blocks until the last worker is gone.
+    pub fn terminate_blocking(&self) {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.terminate(Box::new(move || drop(sender.send(()))));
+        let _ = receiver.recv();
+    }
+
+    /// Whether the pool takes no more calls.
+    pub fn is_closed(&self) -> bool {
+        !self.is_here() || self.0.shared.books().scheduler.phase() != PoolPhase::Running
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> &PoolOptions {
+        &self.0.shared.options
+    }
+
+    /// Waits until observers have been told of everything so far, at most for `limit`.
+    pub fn flush_events(&self, limit: Duration) -> bool {
+        self.is_here() && self.0.shared.observers.flush(limit)
+    }
+
+    /// False in a forked child, where not even a lock may be touched: its holder does not exist there.
+    fn is_here(&self) -> bool {
+        self.0.made_in.is_here()
+    }
+
+    fn end(&self, news: News, done: Box<dyn FnOnce() + Send>) {
+        if !self.is_here() {
+            return done();
+        }
+        let late = self.0.shared.step(|books, now, aftermath| match &mut books.closed {
+            Closed::Yes => Some(done),
+            Closed::NotYet(waiting) => {
+                waiting.push(done);
+                books.tell(now, news, aftermath);
+                None
+            }
+        });
+        if let Some(done) = late {
+            done();
+        }
+    }
+}
+
+/// Who drops the future of a call no longer wants it.
+struct CancelOnDrop<'a> {
+    pool: &'a Pool,
+    call: Option<CallId>,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = self.call {
+            self.pool.cancel(call);
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.made_in.is_here() {
+            // The last worker's watcher holds what it needs until it is gone.
+            self.shared.outlive_workers();
+        }
+    }
+}

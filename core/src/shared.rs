@@ -1,0 +1,178 @@
+//! What all threads of a pool share, and the one way to change it: a step.
+//!
+//! Whoever has news (a caller, a lane's reader, the clock, the exit watcher) takes the lock, tells the scheduler, carries out its
+//! actions on the tables, lets go of the lock, and only then does what may take time: writes, starts and kills processes,
+//! settles callers, tells observers.
+
+mod actions;
+mod aftermath;
+mod books;
+mod frames;
+mod looking;
+mod settling;
+mod telling;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use ganger_protocol::Limits;
+use ganger_scheduler::{CallId, CallSpec, Input as News, Timestamp, WorkerId};
+use tokio::runtime::Handle;
+
+pub(crate) use aftermath::Aftermath;
+pub(crate) use books::{Books, Closed, Handshake, Member, Obituary, Process, StartFailure};
+pub(crate) use frames::WorkerNews;
+
+use crate::call::{CallRequest, Completion};
+use crate::crew::Lanes;
+use crate::events::Observers;
+use crate::launch::launch;
+use crate::options::{CallOptions, Limit, PoolOptions};
+use crate::process::Launch;
+use crate::sampler::{self, Sampler};
+use crate::timer::Timer;
+
+pub(crate) struct Shared {
+    pub(crate) options: PoolOptions,
+    pub(crate) runtime: Handle,
+    /// What a worker is started with, or why that cannot be said.
+    pub(crate) launch: Result<Launch, String>,
+    pub(crate) observers: Observers,
+    sampler: Mutex<Box<dyn Sampler>>,
+    timer: Arc<Timer>,
+    books: Mutex<Books>,
+    /// For tasks that must not keep the pool alive.
+    myself: Weak<Shared>,
+}
+
+impl Shared {
+    pub(crate) fn new(options: PoolOptions, workers: u32, runtime: Handle) -> Arc<Self> {
+        let books = Books::new(&options, workers);
+        let launch = launch(&options).map_err(|missing| missing.to_string());
+        let observers = Observers::new();
+        let timer = Arc::new(Timer::new());
+        let shared = Arc::new_cyclic(|myself| Self {
+            options,
+            runtime,
+            launch,
+            observers,
+            sampler: Mutex::new(sampler::for_this_system()),
+            timer,
+            books: Mutex::new(books),
+            myself: myself.clone(),
+        });
+        shared.runtime.spawn(Timer::run(Arc::downgrade(&shared)));
+        shared
+    }
+
+    /// One step: news in, actions out. `tell` changes the books; what must wait for the lock's end is collected and done here.
+    pub(crate) fn step<T>(&self, tell: impl FnOnce(&mut Books, Timestamp, &mut Aftermath) -> T) -> T {
+        let mut aftermath = Aftermath::default();
+        let (told, next) = {
+            let mut books = self.books();
+            let now = self.timer.now();
+            let told = tell(&mut books, now, &mut aftermath);
+            (told, books.scheduler.poll_timeout())
+        };
+        self.timer.arm(next);
+        aftermath.carry_out(self);
+        told
+    }
+
+    /// A call enters.
+    pub(crate) fn submit(&self, request: CallRequest, completion: Completion) -> CallId {
+        let spec = self.spec(&request.options, request.input.payload.len());
+        self.step(|books, now, aftermath| {
+            let call = books.enter(request, completion, now);
+            books.tell(now, News::Submit { call, spec }, aftermath);
+            call
+        })
+    }
+
+    pub(crate) fn tell(&self, news: News) {
+        self.step(|books, now, aftermath| books.tell(now, news, aftermath));
+    }
+
+    pub(crate) fn clock_struck(&self) {
+        self.step(|books, now, aftermath| {
+            books.scheduler.handle_timeout(now);
+            books.carry_out(now, aftermath);
+        });
+    }
+
+    /// A process that came by itself, with both its lanes.
+    pub(crate) fn attach(&self, lanes: Lanes) {
+        self.step(|books, now, aftermath| {
+            books.next_attachment += 1;
+            let attachment = books.next_attachment;
+            books.attachments.insert(attachment, lanes);
+            books.tell(now, News::Attach { attachment }, aftermath);
+        });
+    }
+
+    /// The app let go of the pool: everything ends now, and this lives until the last worker is gone.
+    pub(crate) fn outlive_workers(self: &Arc<Self>) {
+        let shared = Arc::clone(self);
+        self.step(|books, now, aftermath| {
+            if let Closed::NotYet(waiting) = &mut books.closed {
+                waiting.push(Box::new(move || drop(shared)));
+                books.tell(now, News::Terminate, aftermath);
+            }
+        });
+    }
+
+    pub(crate) fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.timer.now()
+    }
+
+    pub(crate) fn timer_handle(&self) -> Arc<Timer> {
+        Arc::clone(&self.timer)
+    }
+
+    pub(crate) fn weak(&self) -> Weak<Self> {
+        self.myself.clone()
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { max_payload: self.options.max_payload, ..Limits::default() }
+    }
+
+    /// The news of a worker's lanes and process, as long as the pool lives.
+    pub(crate) fn about(&self, worker: WorkerId) -> WorkerNews {
+        WorkerNews::new(self.weak(), worker)
+    }
+
+    /// A call's options, completed by the pool's.
+    fn spec(&self, call: &CallOptions, bytes: usize) -> CallSpec {
+        let pool = &self.options;
+        let or = |limit: Option<Limit>, default| limit.map_or(default, Limit::duration);
+        CallSpec {
+            bytes: bytes as u64,
+            priority: call.priority,
+            slots: call.slots.map_or(1, |slots| slots.get()),
+            weight: call.weight.unwrap_or(1),
+            idempotent: call.idempotent.unwrap_or(false),
+            retries: call.retries.unwrap_or(pool.retries),
+            queue_timeout: or(call.queue_timeout, pool.queue_timeout),
+            timeout: or(call.timeout, pool.timeout),
+            deadline: or(call.deadline, pool.deadline),
+            cancel_grace: call.cancel_grace.unwrap_or(pool.cancel_grace),
+        }
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("pool", &self.options.name).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The clock's task looks once more, finds nobody, and ends.
+        self.timer.ring();
+    }
+}

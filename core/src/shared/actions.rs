@@ -1,0 +1,125 @@
+//! Carries out what the scheduler asks for, as far as that is a change of the books. The rest goes to the aftermath.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ganger_protocol::message::{Call, Cancel, CancelReason as WireReason, Stop};
+use ganger_protocol::{Frame, Kind, Lane};
+use ganger_scheduler::{Action, CallId, CancelReason, KillCause, Timestamp, WorkerId};
+
+use super::Aftermath;
+use super::books::{Books, Closed, Member, Process};
+
+impl Books {
+    pub(super) fn carry_out(&mut self, now: Timestamp, aftermath: &mut Aftermath) {
+        while let Some(action) = self.scheduler.poll_action() {
+            match action {
+                Action::Spawn { worker } => {
+                    self.crew.insert(worker, Member::new(Process::Coming { killed: false }, now));
+                    aftermath.spawn(worker);
+                }
+                Action::Admit { attachment, worker } => self.admit(attachment, worker, now, aftermath),
+                Action::Refuse { attachment } => drop(self.attachments.remove(&attachment)),
+                Action::Assign { worker, call, attempt, remaining } => {
+                    self.assign(worker, call, attempt, remaining, now, aftermath);
+                }
+                Action::Cancel { worker, call, reason } => self.ask_to_stop(worker, call, reason, aftermath),
+                Action::Stop { worker, timeout } => self.stop(worker, timeout, aftermath),
+                Action::Kill { worker, cause } => self.kill(worker, cause, aftermath),
+                Action::Settle { call, settlement } => self.settle(call, settlement, now, aftermath),
+                Action::Emit(event) => {
+                    if let Some(event) = self.told(event) {
+                        aftermath.emit(event);
+                    }
+                }
+                Action::Closed => {
+                    if let Closed::NotYet(waiting) = std::mem::replace(&mut self.closed, Closed::Yes) {
+                        aftermath.announce_end(waiting);
+                    }
+                }
+            }
+        }
+    }
+
+    fn assign(
+        &mut self,
+        worker: WorkerId,
+        id: CallId,
+        attempt: u32,
+        remaining: Option<Duration>,
+        now: Timestamp,
+        aftermath: &mut Aftermath,
+    ) {
+        let (Some(member), Some(call)) = (self.crew.get_mut(&worker), self.calls.get_mut(&id)) else {
+            return;
+        };
+        let Some(link) = member.link().cloned() else { return };
+        call.assigned_at = Some(now);
+        member.last_seq += 1;
+        member.in_flight.insert(member.last_seq, id);
+        let request = &call.request;
+        let trace = &request.options.trace;
+        let body = Call {
+            function: &request.function,
+            attempt,
+            timeout_ms: remaining.map(milliseconds),
+            shape: request.input.shape,
+            context: (!trace.is_empty()).then_some(std::borrow::Cow::Borrowed(trace)),
+        };
+        let frame = Frame::new(Kind::Call, member.last_seq)
+            .with_body(body.encode())
+            .with_payload(request.input.encoding, request.input.payload.clone());
+        link.push(Lane::Data, frame);
+        aftermath.flush(link);
+    }
+
+    fn ask_to_stop(
+        &mut self,
+        worker: WorkerId,
+        call: CallId,
+        reason: CancelReason,
+        aftermath: &mut Aftermath,
+    ) {
+        let Some(member) = self.crew.get_mut(&worker) else { return };
+        if let Some(pending) = self.calls.get(&call) {
+            member.asked.insert(call, Arc::clone(&pending.request.function));
+        }
+        let (Some(seq), Some(link)) = (member.seq_of(call), member.link()) else { return };
+        let reason = match reason {
+            CancelReason::Cancel => WireReason::Cancel,
+            CancelReason::Timeout => WireReason::Timeout,
+            CancelReason::Deadline => WireReason::Deadline,
+        };
+        link.push(Lane::Control, Frame::new(Kind::Cancel, seq).with_body(Cancel { reason }.encode()));
+        aftermath.flush(Arc::clone(link));
+    }
+
+    fn stop(&mut self, worker: WorkerId, timeout: Duration, aftermath: &mut Aftermath) {
+        let Some(link) = self.crew.get(&worker).and_then(Member::link) else { return };
+        let body = Stop { reason: "close".to_owned(), timeout_ms: milliseconds(timeout) };
+        link.push(Lane::Data, Frame::new(Kind::Stop, 0).with_body(body.encode()));
+        aftermath.flush(Arc::clone(link));
+    }
+
+    fn kill(&mut self, worker: WorkerId, cause: KillCause, aftermath: &mut Aftermath) {
+        tracing::debug!(pool = %self.pool, %worker, ?cause, "killing a worker");
+        let Some(member) = self.crew.get_mut(&worker) else { return };
+        match &mut member.process {
+            Process::Coming { killed } => *killed = true,
+            Process::Own { process, .. } => aftermath.kill(Arc::clone(process)),
+            // It is not ours to kill: with its lanes gone it ends by itself.
+            Process::Attached { leave, .. } => leave.notify_one(),
+        }
+    }
+
+    fn admit(&mut self, attachment: u64, worker: WorkerId, now: Timestamp, aftermath: &mut Aftermath) {
+        if let Some(lanes) = self.attachments.remove(&attachment) {
+            self.crew.insert(worker, Member::new(Process::Coming { killed: false }, now));
+            aftermath.take_in(worker, lanes);
+        }
+    }
+}
+
+fn milliseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,81 @@
+//! What a step leaves to do once the lock is free.
+
+use std::sync::Arc;
+
+use ganger_scheduler::WorkerId;
+
+use super::Shared;
+use crate::call::{Completion, Outcome};
+use crate::crew::{self, Lanes};
+use crate::events::Event;
+use crate::link::Link;
+use crate::process::WorkerProcess;
+
+/// Collected under the lock, done without it.
+#[derive(Default)]
+pub(crate) struct Aftermath {
+    links: Vec<Arc<Link>>,
+    spawns: Vec<WorkerId>,
+    attachments: Vec<(WorkerId, Lanes)>,
+    kills: Vec<Arc<WorkerProcess>>,
+    settled: Vec<(Completion, Outcome)>,
+    events: Vec<Event>,
+    ended: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+impl Aftermath {
+    pub(super) fn flush(&mut self, link: Arc<Link>) {
+        if !self.links.iter().any(|known| Arc::ptr_eq(known, &link)) {
+            self.links.push(link);
+        }
+    }
+
+    pub(super) fn spawn(&mut self, worker: WorkerId) {
+        self.spawns.push(worker);
+    }
+
+    pub(super) fn take_in(&mut self, worker: WorkerId, lanes: Lanes) {
+        self.attachments.push((worker, lanes));
+    }
+
+    pub(super) fn kill(&mut self, process: Arc<WorkerProcess>) {
+        self.kills.push(process);
+    }
+
+    pub(super) fn settle(&mut self, completion: Completion, outcome: Outcome) {
+        self.settled.push((completion, outcome));
+    }
+
+    pub(crate) fn emit(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    pub(super) fn announce_end(&mut self, waiting: Vec<Box<dyn FnOnce() + Send>>) {
+        self.ended.extend(waiting);
+    }
+
+    /// Writes first, because a worker waits for them; then callers, who wait too.
+    pub(super) fn carry_out(self, shared: &Shared) {
+        for link in self.links {
+            link.flush();
+        }
+        for (completion, outcome) in self.settled {
+            completion(outcome);
+        }
+        for process in self.kills {
+            process.kill_group();
+        }
+        for worker in self.spawns {
+            crew::start(shared, worker);
+        }
+        for (worker, lanes) in self.attachments {
+            crew::take_in(shared, worker, lanes);
+        }
+        for event in self.events {
+            shared.observers.emit(event);
+        }
+        for announce in self.ended {
+            announce();
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What a worker says, and what that means.
+
+use std::sync::{Arc, Weak};
+
+use ganger_protocol::message::{ErrorReport as WireReport, Hello, Log, Ready, Welcome};
+use ganger_protocol::{Frame, FrameError, Kind, Lane};
+use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
+
+use super::books::{Books, Handshake, Process, StartFailure};
+use super::settling::error_from_report;
+use super::{Aftermath, Shared};
+use crate::call::{Outcome, Reply};
+use crate::error::Error;
+use crate::link::Listener;
+
+/// Listens to one worker on behalf of its pool, without keeping the pool alive.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerNews {
+    pool: Weak<Shared>,
+    worker: WorkerId,
+}
+
+/// Why a frame cannot be accepted, for the worker's obituary.
+type Violation = String;
+
+impl WorkerNews {
+    pub(super) fn new(pool: Weak<Shared>, worker: WorkerId) -> Self {
+        Self { pool, worker }
+    }
+
+    pub(crate) fn worker(&self) -> WorkerId {
+        self.worker
+    }
+
+    pub(crate) fn pool(&self) -> Option<Arc<Shared>> {
+        self.pool.upgrade()
+    }
+}
+
+impl Listener for WorkerNews {
+    /// One step for all frames of a turn: under load the lock is taken once for many answers.
+    fn frames(&self, lane: Lane, frames: Vec<Frame>) {
+        let Some(shared) = self.pool() else { return };
+        shared.step(|books, now, aftermath| {
+            for frame in frames {
+                let heard = Heard { shared: &shared, worker: self.worker, now };
+                if let Err(violation) = books.hear(&heard, lane, frame, aftermath) {
+                    books.violated(self.worker, violation, now, aftermath);
+                    return;
+                }
+            }
+        });
+    }
+
+    fn too_large(&self, seq: u64, length: u64, limit: u64) {
+        let Some(shared) = self.pool() else { return };
+        shared.step(|books, now, aftermath| {
+            let error = Error::payload_too_large("result", length, limit);
+            books.answered(self.worker, seq, Err(Box::new(error)), now, aftermath);
+        });
+    }
+
+    fn violated(&self, error: FrameError) {
+        let Some(shared) = self.pool() else { return };
+        shared.step(|books, now, aftermath| books.violated(self.worker, error.to_string(), now, aftermath));
+    }
+}
+
+/// Who said something, and when.
+struct Heard<'a> {
+    shared: &'a Shared,
+    worker: WorkerId,
+    now: Timestamp,
+}
+
+impl Books {
+    pub(crate) fn violated(
+        &mut self,
+        worker: WorkerId,
+        how: Violation,
+        now: Timestamp,
+        aftermath: &mut Aftermath,
+    ) {
+        let Some(member) = self.crew.get_mut(&worker) else { return };
+        tracing::warn!(pool = %self.pool, %worker, violation = how, "a worker broke the protocol");
+        member.violation.get_or_insert(how);
+        self.tell(now, News::Violated { worker }, aftermath);
+    }
+
+    fn hear(
+        &mut self,
+        heard: &Heard<'_>,
+        lane: Lane,
+        frame: Frame,
+        aftermath: &mut Aftermath,
+    ) -> Result<(), Violation> {
+        if !frame.kind.may_travel(lane, ganger_protocol::Direction::ToHost) {
+            return Err(format!("a {} frame on the {lane:?} lane", frame.kind));
+        }
+        let (worker, now) = (heard.worker, heard.now);
+        match frame.kind {
+            Kind::Hello => self.greet(heard, &frame, aftermath),
+            Kind::Ready => self.make_ready(heard, &frame, aftermath),
+            Kind::Result => {
+                self.require_ready(worker, frame.kind)?;
+                let encoding = frame.flags.encoding().ok_or("a result in an unknown encoding")?;
+                let reply = Reply { encoding, payload: frame.payload, attempts: 0 };
+                self.answered(worker, frame.seq, Ok(reply), now, aftermath);
+                Ok(())
+            }
+            Kind::Error => self.hear_error(heard, frame, aftermath),
+            Kind::Log => self.hear_log(heard, &frame, aftermath),
+            Kind::Progress | Kind::Item => {
+                if let Some(call) = self.call_at(worker, frame.seq) {
+                    self.tell(now, News::Heard { worker, call }, aftermath);
+                }
+                Ok(())
+            }
+            Kind::Pong | Kind::Credit => Ok(()),
+            Kind::Attach => Err("a second ATTACH".to_owned()),
+            Kind::Call
+            | Kind::Input
+            | Kind::InputEnd
+            | Kind::Ping
+            | Kind::Stop
+            | Kind::Chunk
+            | Kind::Welcome
+            | Kind::Cancel => Err(format!("a {} frame from a worker", frame.kind)),
+        }
+    }
+
+    fn greet(
+        &mut self,
+        heard: &Heard<'_>,
+        frame: &Frame,
+        aftermath: &mut Aftermath,
+    ) -> Result<(), Violation> {
+        let hello = Hello::decode(&frame.body).map_err(|error| error.to_string())?;
+        let version = hello.common_version().ok_or_else(|| {
+            format!("it speaks versions {} to {} of the protocol only", hello.min_version, hello.max_version)
+        })?;
+        let member = self.crew.get_mut(&heard.worker).ok_or("a HELLO after the end")?;
+        if !matches!(member.handshake, Handshake::Silent) {
+            return Err("a second HELLO".to_owned());
+        }
+        let options = &heard.shared.options;
+        let welcome = Welcome {
+            version,
+            pool: options.name.clone(),
+            worker: heard.worker.index,
+            generation: heard.worker.generation,
+            concurrency: options.concurrency.get(),
+            max_payload: options.max_payload,
+            cancel_grace_ms: milliseconds(options.cancel_grace),
+            stop_timeout_ms: milliseconds(options.stop_timeout),
+            device: None,
+        };
+        if let Process::Attached { pid, .. } = &mut member.process {
+            *pid = u32::try_from(hello.pid).ok();
+        }
+        member.handshake = Handshake::Welcomed(hello);
+        if let Some(link) = member.link().cloned() {
+            link.push(Lane::Control, Frame::new(Kind::Welcome, 0).with_body(welcome.encode()));
+            aftermath.flush(link);
+        }
+        Ok(())
+    }
+
+    fn make_ready(
+        &mut self,
+        heard: &Heard<'_>,
+        frame: &Frame,
+        aftermath: &mut Aftermath,
+    ) -> Result<(), Violation> {
+        let ready = Ready::decode(&frame.body).map_err(|error| error.to_string())?;
+        let member = self.crew.get_mut(&heard.worker).ok_or("a READY after the end")?;
+        match std::mem::replace(&mut member.handshake, Handshake::Silent) {
+            Handshake::Welcomed(hello) => member.handshake = Handshake::Ready(hello, ready.functions.into()),
+            Handshake::Silent => return Err("READY before HELLO".to_owned()),
+            Handshake::Ready(..) => return Err("a second READY".to_owned()),
+        }
+        self.tell(heard.now, News::Ready { worker: heard.worker }, aftermath);
+        Ok(())
+    }
+
+    fn hear_error(
+        &mut self,
+        heard: &Heard<'_>,
+        frame: Frame,
+        aftermath: &mut Aftermath,
+    ) -> Result<(), Violation> {
+        let report = WireReport::decode(&frame.body).map_err(|error| error.to_string())?;
+        if frame.seq == 0 {
+            return self.hear_start_failure(heard.worker, report);
+        }
+        self.require_ready(heard.worker, frame.kind)?;
+        let error = error_from_report(report, frame.payload)?;
+        self.answered(heard.worker, frame.seq, Err(Box::new(error)), heard.now, aftermath);
+        Ok(())
+    }
+
+    /// The worker exits by itself now; its exit is what ends the start, and finds this in the books.
+    fn hear_start_failure(&mut self, worker: WorkerId, report: WireReport) -> Result<(), Violation> {
+        let member = self.crew.get(&worker).ok_or("an error after the end")?;
+        if matches!(member.handshake, Handshake::Ready(..)) {
+            return Err("an ERROR about no call after READY".to_owned());
+        }
+        self.last_start_failure = Some(Arc::new(StartFailure {
+            worker,
+            message: format!("the worker could not start: {}", report.message),
+            report: Some(report),
+            death: None,
+        }));
+        Ok(())
+    }
+
+    fn hear_log(
+        &mut self,
+        heard: &Heard<'_>,
+        frame: &Frame,
+        aftermath: &mut Aftermath,
+    ) -> Result<(), Violation> {
+        let log = Log::decode(&frame.body).map_err(|error| error.to_string())?;
+        let call = self.call_at(heard.worker, frame.seq);
+        let event = self.told_log(heard.worker, call, log);
+        aftermath.emit(event);
+        if let Some(call) = call {
+            self.tell(heard.now, News::Heard { worker: heard.worker, call }, aftermath);
+        }
+        Ok(())
+    }
+
+    /// A worker ended a call. An answer to a call that is settled frees its slots and is dropped.
+    pub(super) fn answered(
+        &mut self,
+        worker: WorkerId,
+        seq: u64,
+        outcome: Outcome,
+        now: Timestamp,
+        aftermath: &mut Aftermath,
+    ) {
+        let Some(member) = self.crew.get_mut(&worker) else { return };
+        let Some(call) = member.in_flight.remove(&seq) else { return };
+        member.asked.remove(&call);
+        self.answer = Some((call, outcome));
+        self.tell(now, News::Answered { worker, call }, aftermath);
+        self.answer = None;
+    }
+
+    fn require_ready(&self, worker: WorkerId, kind: Kind) -> Result<(), Violation> {
+        match self.crew.get(&worker).map(|member| &member.handshake) {
+            Some(Handshake::Ready(..)) => Ok(()),
+            Some(Handshake::Silent | Handshake::Welcomed(_)) | None => Err(format!("{kind} before READY")),
+        }
+    }
+
+    fn call_at(&self, worker: WorkerId, seq: u64) -> Option<CallId> {
+        self.crew.get(&worker)?.in_flight.get(&seq).copied()
+    }
+}
+
+fn milliseconds(span: std::time::Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,121 @@
+//! From the scheduler's events to what apps are told: pids, names and milliseconds are added here.
+
+use ganger_protocol::message::Log;
+use ganger_scheduler::{CallId, Event as Fact, Exit, ExitReason as Reason, WorkerId};
+
+use super::books::Books;
+use super::settling::cause;
+use crate::capture::Line;
+use crate::error::Signal;
+use crate::events::{
+    CallRetry, Event, ExitReason, LogSource, QueueDrain, QueueFull, WorkerExit, WorkerLog, WorkerReady,
+    WorkerStart,
+};
+
+impl Books {
+    /// None for what apps are told at another moment.
+    pub(super) fn told(&self, fact: Fact) -> Option<Event> {
+        let pool = self.pool.to_string();
+        Some(match fact {
+            // Told when there is a process to name.
+            Fact::WorkerStart { .. } => return None,
+            Fact::WorkerReady { worker, started_in } => {
+                let started_in = started_in.as_secs_f64() * 1e3;
+                WorkerReady { pool, worker: worker.index, pid: self.pid(worker).unwrap_or(0), started_in }
+                    .into()
+            }
+            Fact::WorkerExit { worker, exit, running, calls, reason, cause: of } => WorkerExit {
+                pool,
+                worker: worker.index,
+                pid: self.pid(worker),
+                code: code(exit),
+                signal: signal(exit),
+                running: running as u64,
+                calls,
+                reason: word(reason),
+                cause: cause(of),
+            }
+            .into(),
+            Fact::CallRetry { call, attempt, retries, worker } => {
+                let function = self.calls.get(&call).map(|call| call.request.function.to_string());
+                let r#fn = function.unwrap_or_default();
+                CallRetry { pool, worker: worker.index, pid: self.pid(worker), r#fn, attempt, retries }.into()
+            }
+            Fact::QueueFull { waiting, bytes } => {
+                QueueFull { pool, queued: waiting as u64, queued_bytes: bytes }.into()
+            }
+            Fact::QueueDrain => QueueDrain { pool }.into(),
+        })
+    }
+
+    pub(crate) fn told_start(&self, worker: WorkerId, pid: u32) -> Event {
+        WorkerStart { pool: self.pool.to_string(), worker: worker.index, pid }.into()
+    }
+
+    pub(super) fn told_log(&self, worker: WorkerId, call: Option<CallId>, log: Log) -> Event {
+        WorkerLog {
+            pool: self.pool.to_string(),
+            worker: worker.index,
+            pid: self.pid(worker).unwrap_or(0),
+            source: LogSource::Log,
+            level: Some(log.level.as_str().to_owned()),
+            logger: Some(log.logger),
+            message: log.message,
+            fields: log.fields.map_or(serde_json::Value::Null, |fields| fields.to_json()),
+            r#fn: call.and_then(|call| self.function_of(call)),
+        }
+        .into()
+    }
+
+    /// A printed line belongs to a call when the worker has only that one.
+    pub(crate) fn told_line(&self, worker: WorkerId, source: LogSource, line: Line) -> Event {
+        let running = self.crew.get(&worker).map(|member| &member.in_flight);
+        let only = running.filter(|calls| calls.len() == 1).and_then(|calls| calls.values().next());
+        WorkerLog {
+            pool: self.pool.to_string(),
+            worker: worker.index,
+            pid: self.pid(worker).unwrap_or(0),
+            source,
+            level: None,
+            logger: None,
+            message: line.text,
+            fields: serde_json::Value::Null,
+            r#fn: only.and_then(|call| self.function_of(*call)),
+        }
+        .into()
+    }
+
+    /// The process of a worker, also while its end is being told.
+    fn pid(&self, worker: WorkerId) -> Option<u32> {
+        match self.crew.get(&worker) {
+            Some(member) => member.pid(),
+            None => self.obituary.as_ref().and_then(|obituary| obituary.record.pid),
+        }
+    }
+
+    fn function_of(&self, call: CallId) -> Option<String> {
+        self.calls.get(&call).map(|call| call.request.function.to_string())
+    }
+}
+
+fn code(exit: Exit) -> Option<i32> {
+    match exit {
+        Exit::Code(code) => Some(code),
+        Exit::Signal(_) | Exit::Unknown | Exit::NotStarted | Exit::Detached => None,
+    }
+}
+
+fn signal(exit: Exit) -> Option<Signal> {
+    match exit {
+        Exit::Signal(number) => Some(Signal(number)),
+        Exit::Code(_) | Exit::Unknown | Exit::NotStarted | Exit::Detached => None,
+    }
+}
+
+fn word(reason: Reason) -> ExitReason {
+    match reason {
+        Reason::Crash => ExitReason::Crash,
+        Reason::StartFailed => ExitReason::StartFailed,
+        Reason::Shutdown => ExitReason::Shutdown,
+    }
+}
