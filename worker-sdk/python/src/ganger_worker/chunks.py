@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from .protocol import TOTAL, Flag, Frame, Kind, Violation
+from .protocol import TOO_LARGE, TOTAL, Flag, Frame, Kind, Violation
 
 
 class Assemblies:
@@ -13,64 +13,67 @@ class Assemblies:
     def __init__(self, max_payload: int) -> None:
         self.max_payload = max_payload
         self._open: dict[int, _Assembly] = {}
+        self._highest = 0
 
     def take(self, frame: Frame) -> Frame | None:
-        """The frame if it is whole, else None until its last piece has come."""
+        """The frame if it is whole, else None until its last piece has come.
+
+        One that would be larger than allowed comes back at once, marked and without its payload.
+        """
         if frame.kind == Kind.CHUNK:
             return self._add(frame)
         if frame.flags & Flag.MORE:
-            self._begin(frame)
-            return None
+            return self._begin(frame)
         return frame
 
     def abandon(self, seq: int) -> bool:
-        """Stop collecting for ``seq``; pieces still on their way are skipped. False if none was under way."""
-        assembly = self._open.get(seq)
-        if assembly is None or assembly.abandoned:
-            return False
-        assembly.abandoned = True
-        assembly.buffer = io.BytesIO()
-        return True
+        """Drop what has come for ``seq``; pieces still on their way are ignored. False: nothing was under way."""
+        return self._open.pop(seq, None) is not None
 
-    def _begin(self, first: Frame) -> None:
-        if len(first.payload) < TOTAL.size:
-            raise Violation("a frame with MORE has no total")
+    def _begin(self, first: Frame) -> Frame | None:
         if first.seq in self._open:
             raise Violation(f"a second chunked payload for seq {first.seq}")
+        if first.flags & TOO_LARGE:
+            self._highest = max(self._highest, first.seq)
+            return first
+        if len(first.payload) < TOTAL.size:
+            raise Violation("a frame with MORE has no total")
+        self._highest = max(self._highest, first.seq)
         total = TOTAL.unpack_from(first.payload)[0]
         if total > self.max_payload:
-            raise Violation(f"a payload of {total} bytes exceeds max_payload {self.max_payload}")
+            return first._replace(flags=first.flags | TOO_LARGE, payload=b"")
         assembly = _Assembly(first, total)
         assembly.add(memoryview(first.payload)[TOTAL.size :])
         self._open[first.seq] = assembly
+        return None
 
     def _add(self, chunk: Frame) -> Frame | None:
         assembly = self._open.get(chunk.seq)
         if assembly is None:
-            raise Violation(f"a chunk for seq {chunk.seq}, which has none under way")
+            if chunk.seq > self._highest:
+                raise Violation(f"a chunk for seq {chunk.seq}, which never began")
+            return None  # abandoned, and on its way by then
         assembly.add(chunk.payload)
         if chunk.flags & Flag.MORE:
             return None
-        del self._open[chunk.seq]
-        return None if assembly.abandoned else assembly.whole()
+        # A cancel from the control thread may have taken it meanwhile.
+        return assembly.whole() if self.abandon(chunk.seq) else None
 
 
 class _Assembly:
-    __slots__ = ("abandoned", "buffer", "first", "size", "total")
+    __slots__ = ("buffer", "first", "size", "total")
 
     def __init__(self, first: Frame, total: int) -> None:
         self.first = first
         self.total = total
         self.size = 0
-        self.abandoned = False
         self.buffer = io.BytesIO()
 
     def add(self, piece: bytes | memoryview) -> None:
         self.size += len(piece)
         if self.size > self.total:
             raise Violation(f"chunks of seq {self.first.seq} add up to more than {self.total}")
-        if not self.abandoned:
-            self.buffer.write(piece)
+        self.buffer.write(piece)
 
     def whole(self) -> Frame:
         if self.size != self.total:

@@ -7,7 +7,7 @@ import threading
 
 from . import leaving
 from .protocol import Violation
-from .session import VIOLATION_EXIT, Cancel, Exit, Send, Session
+from .session import VIOLATION_EXIT, Cancel, Effect, Exit, Send, Session
 from .transport import HostGone, Lane
 
 
@@ -21,21 +21,24 @@ def _watch(session: Session, data: Lane, control: Lane) -> None:
     # Only the end of the data lane: its frames belong to the loop that runs calls. A hang-up is always told.
     poller.register(data.socket, getattr(select, "POLLRDHUP", 0))
     data_number = data.socket.fileno()
+    while True:
+        if not control.reader.holds_frame and any(number == data_number for number, _ in poller.poll()):
+            effect: Effect | None = session.end()
+        else:
+            effect = _next(session, control)
+        _carry_out(effect, data)
+
+
+def _next(session: Session, control: Lane) -> Effect | None:
     try:
-        while True:
-            if not control.reader.holds_frame:
-                for number, _event in poller.poll():
-                    if number == data_number:
-                        leaving.at_once(leaving.HOST_GONE_EXIT)
-            _handle(session, data, control)
+        return session.on_control(control.reader.read())
     except HostGone:
-        leaving.at_once(leaving.HOST_GONE_EXIT)
+        return session.end()
     except Violation as violation:
-        leaving.at_once(VIOLATION_EXIT, str(violation))
+        return Exit(VIOLATION_EXIT, str(violation))
 
 
-def _handle(session: Session, data: Lane, control: Lane) -> None:
-    effect = session.on_control(control.reader.read())
+def _carry_out(effect: Effect | None, data: Lane) -> None:
     if isinstance(effect, Cancel):
         effect.call.ask_to_stop()
     elif isinstance(effect, Send):

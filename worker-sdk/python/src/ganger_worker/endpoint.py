@@ -39,6 +39,9 @@ def _inherited(number: str) -> Lane:
 def _attached(address: str, token: str, session: str, lane: str) -> Lane:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(address)
-    body = values.encode({"token": token, "lane": lane, "session": session})
-    sock.sendall(frame(Kind.ATTACH, body=body))
+    sock.sendall(attach_frame(token, session, lane))
     return Lane(sock)
+
+
+def attach_frame(token: str, session: str, lane: str) -> bytes:
+    return frame(Kind.ATTACH, body=values.encode({"token": token, "lane": lane, "session": session}))

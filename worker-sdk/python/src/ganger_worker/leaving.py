@@ -7,7 +7,6 @@ from typing import Final, NoReturn
 
 from .transport import Lane
 
-HOST_GONE_EXIT: Final = 0
 _lanes: Final[list[Lane]] = []
 
 

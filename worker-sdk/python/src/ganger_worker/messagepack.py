@@ -30,13 +30,20 @@ class Refused(Exception):
 
 def encode(value: object) -> bytes:
     out = bytearray()
-    _write(value, out, "$", 0)
+    try:
+        _write(value, out, "$", 0)
+    except RecursionError:
+        raise Refused("$", "nested too deep (or a cycle)") from None
     return bytes(out)
 
 
-def decode(data: bytes | bytearray | memoryview, max_depth: int = MAX_DEPTH) -> object:
-    reader = _Reader(bytes(data), max_depth)
-    value = reader.read("$", 0)
+def decode(data: bytes | bytearray | memoryview, *, lax: bool = False) -> object:
+    """``lax`` lets any key and extension pass, as in those parts of a body that a reader ignores."""
+    reader = _Reader(bytes(data), lax)
+    try:
+        value = reader.read("$", 0)
+    except RecursionError:
+        raise Refused("$", "nested too deep") from None
     if reader.position != len(reader.data):
         raise Refused("$", f"{len(reader.data) - reader.position} bytes after the value")
     return value
@@ -221,10 +228,10 @@ _WRITERS: Final[dict[type, Callable[[Any, bytearray, str, int], None]]] = {
 
 
 class _Reader:
-    def __init__(self, data: bytes, max_depth: int) -> None:
+    def __init__(self, data: bytes, lax: bool) -> None:
         self.data = data
         self.position = 0
-        self.max_depth = max_depth
+        self.lax = lax
 
     def read(self, path: str, depth: int) -> object:
         mark = self.take(1, path)[0]
@@ -283,19 +290,23 @@ class _Reader:
         for _ in range(length):
             key = self.read(path, depth + 1)
             if not isinstance(key, str):
-                raise Refused(path, f"map key {key!r:.80} is of type '{type_name(type(key))}', not a string")
+                if not self.lax:
+                    raise Refused(path, f"map key {key!r:.80} is of type '{type_name(type(key))}', not a string")
+                key = repr(key)
             found[key] = self.read(f"{path}.{key}", depth + 1)
         return found
 
     def check(self, elements: int, path: str, depth: int) -> None:
-        if depth >= self.max_depth:
-            raise Refused(path, f"nested deeper than {self.max_depth} levels")
+        if depth >= MAX_DEPTH:
+            raise Refused(path, f"nested deeper than {MAX_DEPTH} levels")
         if elements > len(self.data) - self.position:
             raise Refused(path, "the bytes end within a value")
 
-    def read_ext(self, length: int, path: str) -> dt.datetime:
+    def read_ext(self, length: int, path: str) -> object:
         code = _b.unpack(self.take(1, path))[0]
         data = self.take(length, path)
+        if self.lax:
+            return data
         if code != -1:
             raise Refused(path, f"MessagePack extension {code}")
         return _timestamp(data, path)
@@ -315,7 +326,7 @@ def _timestamp(data: bytes, path: str) -> dt.datetime:
     if nanoseconds > 999_999_999:
         raise Refused(path, "a timestamp with more than 999 999 999 nanoseconds")
     try:
-        return EPOCH + dt.timedelta(seconds=seconds, microseconds=nanoseconds // 1000)
+        return EPOCH + dt.timedelta(seconds=seconds, microseconds=(nanoseconds + 500) // 1000)
     except OverflowError:
         raise Refused(path, "a timestamp beyond year 9999") from None
 

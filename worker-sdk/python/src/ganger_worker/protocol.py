@@ -44,6 +44,12 @@ class Flag:
     ENCODING: Final = 0x30
 
 
+# Not on the wire: the reader found the payload to be more than max_payload and skipped it.
+TOO_LARGE: Final = 0x100
+# What the functions below take for a body of zero bytes, which is not the same as nil.
+NO_BODY: Final = object()
+
+
 class Encoding:
     MESSAGEPACK: Final = 0x00
     RAW: Final = 0x10
@@ -51,7 +57,6 @@ class Encoding:
 
 
 DATA_TO_WORKER: Final = frozenset({Kind.CALL, Kind.INPUT, Kind.INPUT_END, Kind.PING, Kind.STOP, Kind.CHUNK})
-CONTROL_TO_WORKER: Final = frozenset({Kind.WELCOME, Kind.CANCEL, Kind.CREDIT})
 KNOWN: Final = frozenset(range(1, 7)) | frozenset(range(16, 23)) | frozenset(range(32, 37))
 
 
@@ -74,16 +79,6 @@ def header(kind: int, flags: int, seq: int, body_length: int, payload_length: in
 def frame(kind: int, seq: int = 0, body: bytes = b"", payload: bytes = b"", flags: int = 0) -> bytes:
     """One whole frame as bytes; for frames that are small or rare."""
     return header(kind, flags, seq, len(body), len(payload)) + body + payload
-
-
-def parse_header(buffer: bytes | bytearray | memoryview, offset: int = 0) -> tuple[int, int, int, int, int]:
-    """``(kind, flags, seq, body_length, payload_length)`` of the header at ``offset``."""
-    length, body_length, kind, flags, _reserved, seq = HEADER.unpack_from(buffer, offset)
-    if body_length > length:
-        raise Violation(f"body_length {body_length} exceeds length {length}")
-    if body_length > MAX_BODY:
-        raise Violation(f"a body of {body_length} bytes exceeds {MAX_BODY}")
-    return kind, flags, seq, body_length, length - body_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +110,13 @@ class Welcome:
 
 
 def read_call(body: object) -> CallBody:
-    fields = _fields(body, 5)
+    fields = _list(body, ("", 1, None, 0, None))
     context = fields[4]
     return CallBody(
         function=_typed(fields[0], str, "function"),
-        attempt=_unsigned(fields[1], "attempt", 32, 1),
+        attempt=_unsigned(fields[1], "attempt", 32),
         timeout_ms=None if fields[2] is None else _unsigned(fields[2], "timeout_ms", 64),
-        shape=_unsigned(fields[3], "shape", 8, 0),
+        shape=_unsigned(fields[3], "shape", 1),
         context={} if context is None else _strings(context),
     )
 
@@ -130,7 +125,7 @@ def read_stop(body: object) -> StopBody:
     fields = _map(body)
     return StopBody(
         reason=_typed(fields.get("reason", ""), str, "reason"),
-        timeout_ms=_unsigned(fields.get("timeout_ms"), "timeout_ms", 64, 0),
+        timeout_ms=_unsigned(fields.get("timeout_ms", 5000), "timeout_ms", 64),
     )
 
 
@@ -138,47 +133,46 @@ def read_welcome(body: object) -> Welcome:
     fields = _map(body)
     device = fields.get("device")
     return Welcome(
-        version=_unsigned(fields.get("version"), "version", 16),
-        pool=_typed(fields.get("pool"), str, "pool"),
-        worker=_unsigned(fields.get("worker"), "worker", 32),
-        generation=_unsigned(fields.get("generation"), "generation", 32),
-        concurrency=_unsigned(fields.get("concurrency"), "concurrency", 32, 1),
-        max_payload=_unsigned(fields.get("max_payload"), "max_payload", 64),
-        cancel_grace_ms=_unsigned(fields.get("cancel_grace_ms"), "cancel_grace_ms", 64),
-        stop_timeout_ms=_unsigned(fields.get("stop_timeout_ms"), "stop_timeout_ms", 64),
+        version=_unsigned(fields.get("version", 0), "version", 16),
+        pool=_typed(fields.get("pool", ""), str, "pool"),
+        worker=_unsigned(fields.get("worker", 0), "worker", 32),
+        generation=_unsigned(fields.get("generation", 0), "generation", 32),
+        concurrency=_unsigned(fields.get("concurrency", 1), "concurrency", 32),
+        max_payload=_unsigned(fields.get("max_payload", 1 << 32), "max_payload", 64),
+        cancel_grace_ms=_unsigned(fields.get("cancel_grace_ms", 2000), "cancel_grace_ms", 64),
+        stop_timeout_ms=_unsigned(fields.get("stop_timeout_ms", 5000), "stop_timeout_ms", 64),
         device=None if device is None else _typed(device, str, "device"),
     )
 
 
 def read_cancel(body: object) -> str:
     """The reason; one that this version does not know counts as ``cancel``."""
-    value = _fields(body, 1)[0]
-    reason = "cancel" if value is None else _typed(value, str, "reason")
+    reason = _typed(_list(body, ("cancel",))[0], str, "reason")
     return reason if reason in ("cancel", "timeout", "deadline", "stop") else "cancel"
 
 
 def read_credit(body: object) -> tuple[int, int]:
-    fields = _fields(body, 2)
-    return _unsigned(fields[0], "items", 32, 0), _unsigned(fields[1], "bytes", 64, 0)
+    items, size = _list(body, (0, 0))
+    return _unsigned(items, "items", 32), _unsigned(size, "bytes", 64)
 
 
-# A field that is left out reads as nil here; where nil is not allowed, the caller names the default or none.
-
-
-def _fields(body: object, count: int) -> list[object]:
-    if body is None:
-        return [None] * count
+def _list(body: object, defaults: tuple[object, ...]) -> list[object]:
+    """As many fields as there are defaults: a body may be shorter, longer, or not there."""
+    if body is NO_BODY:
+        return list(defaults)
     if not isinstance(body, list):
         raise Violation(f"a body is a {type(body).__name__}, not a list")
-    fields = cast("list[object]", body)
-    return fields + [None] * (count - len(fields))
+    fields = cast("list[object]", body)[: len(defaults)]
+    return [*fields, *defaults[len(fields) :]]
 
 
 def _map(body: object) -> dict[str, object]:
-    if body is None:
+    if body is NO_BODY:
         return {}
     if not isinstance(body, dict):
         raise Violation(f"a body is a {type(body).__name__}, not a map")
+    for key in cast("dict[object, object]", body):
+        _typed(key, str, "a key")
     return cast("dict[str, object]", body)
 
 
@@ -191,9 +185,7 @@ def _typed(value: object, kind: type[T], name: str) -> T:
     return value
 
 
-def _unsigned(value: object, name: str, bits: int, default: int | None = None) -> int:
-    if value is None and default is not None:
-        return default
+def _unsigned(value: object, name: str, bits: int) -> int:
     if type(value) is not int or value < 0 or value >> bits:
         raise Violation(f"{name} is not an unsigned integer of {bits} bits")
     return value

@@ -55,10 +55,9 @@ def next_effect(session: Session, data: Lane) -> Effect | None:
     try:
         effect = session.on_data(data.reader.read())
     except HostGone:
-        leaving.at_once(leaving.HOST_GONE_EXIT)
+        effect = session.end()
     except Violation as violation:
-        leaving.at_once(VIOLATION_EXIT, str(violation))
+        effect = Exit(VIOLATION_EXIT, str(violation))
     if type(effect) is Exit:
         leaving.at_once(effect.code, effect.message)
     return effect
-

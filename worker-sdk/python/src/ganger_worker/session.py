@@ -16,13 +16,13 @@ from . import values
 from .call import Call
 from .chunks import Assemblies
 from .protocol import (
-    CONTROL_TO_WORKER,
     DATA_TO_WORKER,
     KNOWN,
     MAX_BODY_DEPTH,
+    NO_BODY,
+    TOO_LARGE,
     VERSION,
     CallBody,
-    Encoding,
     Flag,
     Frame,
     Kind,
@@ -37,6 +37,7 @@ from .protocol import (
 )
 
 VIOLATION_EXIT: Final = 70
+HOST_GONE_EXIT: Final = 0
 SDK_VERSION: Final = "0.1.0"
 
 
@@ -101,6 +102,8 @@ class Session:
         self._cancelled_ahead: dict[int, str] = {}
         self._highest = 0
         self._stop_reason = ""
+        self._stop_early = False
+        self._max_payload = 0
         self._assemblies = Assemblies(0)
         self._last_body: bytes | None = None
         self._last_call = CallBody("", 1, None, 0, {})
@@ -119,8 +122,18 @@ class Session:
         return frame(Kind.HELLO, body=values.encode(body))
 
     def ready(self, contracts: list[dict[str, object]]) -> bytes:
+        """READY; to be written before the next frame of data is read."""
+        data = frame(Kind.READY, body=values.encode({"functions": contracts}))
         self.phase = Phase.SERVING
-        return frame(Kind.READY, body=values.encode({"functions": contracts}))
+        return data
+
+    def stop_asked(self) -> Effect | None:
+        """Whether the host gave the worker up while it was loading."""
+        with self._lock:
+            if not self._stop_early:
+                return None
+            self.phase = Phase.STOPPING
+            return self._stop_if_idle()
 
     def finish(self, seq: int) -> Effect | None:
         """The call's RESULT or ERROR has been written."""
@@ -139,7 +152,7 @@ class Session:
             if incoming.kind == Kind.CREDIT:
                 read_credit(_body(incoming.body))
                 return None
-            return self._unexpected(incoming, "control", DATA_TO_WORKER)
+            return self._unexpected(incoming, "control")
         except Violation as violation:
             return Exit(VIOLATION_EXIT, str(violation))
 
@@ -147,8 +160,8 @@ class Session:
         try:
             kind, flags, seq, body, payload = incoming
             if kind not in DATA_TO_WORKER:
-                return self._unexpected(incoming, "data", CONTROL_TO_WORKER)
-            if self.phase is Phase.HANDSHAKE or self.phase is Phase.LOADING:
+                return self._unexpected(incoming, "data")
+            if (self.phase is Phase.HANDSHAKE or self.phase is Phase.LOADING) and kind != Kind.STOP:
                 raise Violation(f"frame of kind {kind} while {self.phase.value}")
             if kind == Kind.CALL:
                 self._advance(seq)
@@ -163,6 +176,10 @@ class Session:
         except Violation as violation:
             return Exit(VIOLATION_EXIT, str(violation))
 
+    def end(self) -> Exit:
+        """End of file or an error on a lane: the host is gone (R1)."""
+        return Exit(HOST_GONE_EXIT, "")
+
     # --- parts
 
     def _call(self, flags: int, seq: int, body: bytes, payload: bytes) -> Effect:
@@ -174,12 +191,15 @@ class Session:
         call = Call(seq, fields, flags & Flag.ENCODING, payload)
         if fields.timeout_ms is not None:
             call.deadline = time.monotonic() + fields.timeout_ms / 1000
+        too_large = flags & TOO_LARGE or len(payload) > self._max_payload
         with self._lock:
             if seq not in self._cancelled_ahead:
+                if too_large:
+                    return _refusal(seq, "PAYLOAD_TOO_LARGE", f"the input exceeds {self._max_payload} bytes")
                 self._running[seq] = call
                 return Run(call)
             reason = self._cancelled_ahead.pop(seq)
-        return Send(_cancelled_before(seq, reason))
+        return _cancelled_before(seq, reason)
 
     def _cancelled_early(self, seq: int) -> Effect | None:
         """The first piece of a call came; if its cancel came before, there is no need for the rest."""
@@ -188,7 +208,7 @@ class Session:
             if reason is None:
                 return None
             self._assemblies.abandon(seq)
-        return Send(_cancelled_before(seq, reason))
+        return _cancelled_before(seq, reason)
 
     def _other(self, kind: int, seq: int, body: bytes) -> Effect | None:
         if kind == Kind.PING:
@@ -197,10 +217,12 @@ class Session:
         if kind == Kind.STOP:
             self._stop_reason = read_stop(_body(body)).reason
             with self._lock:
-                if self.phase is Phase.STOPPED:
-                    return None
-                self.phase = Phase.STOPPING
-                return self._stop_if_idle()
+                if self.phase is Phase.SERVING:
+                    self.phase = Phase.STOPPING
+                    return self._stop_if_idle()
+                if self.phase is not Phase.STOPPED:
+                    self._stop_early = True
+            return None
         return None  # INPUT and INPUT_END: no function here reads an input stream yet
 
     def _cancel(self, incoming: Frame) -> Effect | None:
@@ -212,7 +234,9 @@ class Session:
                 if seq > self._highest:
                     self._cancelled_ahead[seq] = reason
                     return None
-                return Send(_cancelled_before(seq, reason)) if self._assemblies.abandon(seq) else None
+                return _cancelled_before(seq, reason) if self._assemblies.abandon(seq) else None
+            if call.cancelled:
+                return None
             call.cancelled = True
             call.reason = reason
             return Cancel(call, reason)
@@ -225,6 +249,7 @@ class Session:
             raise Violation(f"version {welcome.version} was not offered")
         self.welcome = welcome
         self.phase = Phase.LOADING
+        self._max_payload = welcome.max_payload
         self._assemblies = Assemblies(welcome.max_payload)
         return Load(welcome)
 
@@ -244,19 +269,18 @@ class Session:
         self.phase = Phase.STOPPED
         return Stop(self._stop_reason)
 
-    def _unexpected(self, incoming: Frame, lane: str, elsewhere: frozenset[int]) -> None:
-        kind = incoming.kind
-        if kind in elsewhere or kind in KNOWN:
-            raise Violation(f"frame of kind {kind} on the {lane} lane")
+    def _unexpected(self, incoming: Frame, lane: str) -> None:
+        if incoming.kind in KNOWN:
+            raise Violation(f"frame of kind {incoming.kind} to a worker on the {lane} lane")
         if incoming.flags & Flag.CRITICAL:
-            raise Violation(f"critical frame of unknown kind {kind}")
+            raise Violation(f"critical frame of unknown kind {incoming.kind}")
 
 
 def _body(body: bytes) -> object:
     if not body:
-        return None
+        return NO_BODY
     try:
-        value = values.decode(body)
+        value = values.decode_body(body)
     except values.Refused as refused:
         raise Violation(f"a malformed body: {refused}") from None
     # Only a body longer than the limit can be nested deeper than it.
@@ -265,12 +289,10 @@ def _body(body: bytes) -> object:
     return value
 
 
-def _cancelled_before(seq: int, reason: str) -> bytes:
-    body = {
-        "code": "CANCELLED",
-        "type": "Cancelled",
-        "message": f"cancelled before it started ({reason})",
-        "traceback": None,
-        "language": "python",
-    }
-    return frame(Kind.ERROR, seq, values.encode(body), flags=Encoding.MESSAGEPACK)
+def _cancelled_before(seq: int, reason: str) -> Send:
+    return _refusal(seq, "CANCELLED", f"cancelled before it started ({reason})")
+
+
+def _refusal(seq: int, code: str, message: str) -> Send:
+    body = {"code": code, "type": code, "message": message, "traceback": None, "language": "python"}
+    return Send(frame(Kind.ERROR, seq, values.encode(body)))

@@ -7,9 +7,10 @@ import os
 import socket
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
-from .protocol import HEADER, HEADER_SIZE, MAX_BODY, Flag, Frame, Kind, Violation, header
+from .protocol import HEADER, HEADER_SIZE, MAX_BODY, TOO_LARGE, TOTAL, Flag, Frame, Kind, Violation, header
 
 BUFFER: Final = 256 * 1024
 JOIN_BELOW: Final = 32 * 1024
@@ -58,9 +59,11 @@ class Reader:
         return Frame(kind, flags, seq, bytes(view[start:payload_start]), bytes(view[payload_start:end]))
 
     def _read_large(self, kind: int, flags: int, seq: int, body_length: int, payload_length: int) -> Frame:
-        if payload_length > self.max_payload + 8:
-            raise Violation(f"a payload of {payload_length} bytes exceeds max_payload {self.max_payload}")
-        return Frame(kind, flags, seq, self._collect(body_length), self._collect(payload_length))
+        body = self._collect(body_length)
+        if payload_length <= self.max_payload + TOTAL.size:
+            return Frame(kind, flags, seq, body, self._collect(payload_length))
+        self._through(payload_length, lambda _piece: None)
+        return Frame(kind, flags | TOO_LARGE, seq, body, b"")
 
     def _collect(self, length: int) -> bytes:
         """Many bytes through the reused buffer, which stays in the cache, into one growing bytes object.
@@ -69,14 +72,17 @@ class Reader:
         filled with zeros first, and touching fresh pages is what costs most.
         """
         sink = io.BytesIO()
+        self._through(length, sink.write)
+        return sink.getvalue()
+
+    def _through(self, length: int, take: Callable[[memoryview], object]) -> None:
         while length:
             if self._start == self._end:
                 self._start, self._end = 0, self._receive(self._view)
             end = min(self._end, self._start + length)
-            sink.write(self._view[self._start : end])
+            take(self._view[self._start : end])
             length -= end - self._start
             self._start = end
-        return sink.getvalue()
 
     def _fill(self, wanted: int) -> None:
         """At least ``wanted`` bytes from the start, which moves to the front if there is no room behind."""

@@ -17,7 +17,7 @@ try:
 except ImportError:  # pragma: no cover - a test runs a worker with msgspec hidden
     msgspec = None  # type: ignore[assignment]
 
-__all__ = ["FAST", "Refused", "decode", "depth", "encode", "lax_keys", "strict"]
+__all__ = ["FAST", "Refused", "decode", "decode_body", "depth", "encode", "lax_keys", "strict"]
 
 FAST: Final = msgspec is not None
 _SCALARS: Final = frozenset({type(None), bool, int, float, str, bytes, bytearray})
@@ -49,6 +49,16 @@ def decode(data: bytes | memoryview) -> object:
     except Exception as error:
         messagepack.decode(data)
         raise Refused("$", str(error)) from error
+
+
+def decode_body(data: bytes) -> object:
+    """A body's value. Unlike a payload's it may hold anything in places that this version does not read."""
+    if FAST:
+        try:
+            return _lax_decoder.decode(data)
+        except Exception:
+            pass
+    return messagepack.decode(data, lax=True)
 
 
 def depth(value: object) -> int:
@@ -100,7 +110,7 @@ def _check(value: object) -> None:
     elif kind is dt.datetime:
         if cast("dt.datetime", value).tzinfo is None:
             raise _Lax
-    elif kind is not memoryview:
+    elif kind not in _SCALARS and kind is not memoryview:
         _check(plain(value))
 
 
@@ -110,4 +120,5 @@ def _raise_ext(code: int, _data: Any) -> object:
 
 if FAST:
     _encoder = msgspec.msgpack.Encoder(enc_hook=plain)
+    _lax_decoder = msgspec.msgpack.Decoder()
     _decoder = msgspec.msgpack.Decoder(ext_hook=_raise_ext)

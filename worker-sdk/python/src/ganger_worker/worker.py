@@ -11,7 +11,7 @@ from .execution import Execution
 from .inline import Inline
 from .protocol import Violation, Welcome
 from .runner import Runner
-from .session import VIOLATION_EXIT, Exit, Load, Session
+from .session import HOST_GONE_EXIT, VIOLATION_EXIT, Exit, Load, Session
 from .transport import HostGone, Lane
 
 USAGE_EXIT = 64
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _live(given[0], data, control_lane)
     except HostGone:
-        leaving.at_once(leaving.HOST_GONE_EXIT)
+        leaving.at_once(HOST_GONE_EXIT)
     except Violation as violation:
         leaving.at_once(VIOLATION_EXIT, str(violation))
     except KeyboardInterrupt:  # only a worker started by hand sees one
@@ -60,7 +60,8 @@ def _live(target: str, data: Lane, control_lane: Lane) -> int:
         data.writer.send(errors.error_frame(0, errors.report(error, "START_FAILED")))
         return 1
     data.writer.send(ready)
-    runner.serve(Execution(session, data.writer, functions, welcome.max_payload))
+    if session.stop_asked() is None:
+        runner.serve(Execution(session, data.writer, functions, welcome.max_payload))
     runner.run_hooks(hooks.shutdown_hooks)
     return 0
 

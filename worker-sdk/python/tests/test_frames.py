@@ -1,0 +1,131 @@
+"""The reader, the chunks and the bodies against the golden frames and the malformed ones."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import notation
+import pytest
+from ganger_worker import protocol, values
+from ganger_worker.chunks import Assemblies
+from ganger_worker.protocol import NO_BODY, TOO_LARGE, Frame, Kind, Violation
+from ganger_worker.session import Exit, Session
+from ganger_worker.transport import HostGone, Reader
+
+GOLDEN = [vector for vector in notation.load("vectors/frames.json")["vectors"]]
+MALFORMED = [
+    vector
+    for vector in notation.load("vectors/malformed.json")["frames"]
+    if vector["direction"] == "to_worker"
+]
+
+
+class Bytes(socket.socket):
+    """A socket that gives bytes in steps of a size, then ends."""
+
+    def feed(self, data: bytes, step: int) -> Reader:
+        self.left, self.step = data, step
+        return Reader(self)
+
+    def recv_into(self, buffer: Any, *_: Any) -> int:  # type: ignore[override]
+        piece, self.left = self.left[: min(self.step, len(buffer))], self.left[min(self.step, len(buffer)) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def read_all(data: bytes, step: int, max_payload: int = 1 << 32) -> list[Frame]:
+    with Bytes() as source:
+        reader = source.feed(data, step)
+        reader.max_payload = max_payload
+        assemblies, frames = Assemblies(max_payload), []
+        while True:
+            try:
+                whole = assemblies.take(reader.read())
+            except HostGone:
+                return frames
+            if whole is not None and whole.kind in protocol.KNOWN:
+                frames.append(whole)
+
+
+@pytest.mark.parametrize("step", [1, 7, 1 << 20])
+@pytest.mark.parametrize("vector", GOLDEN, ids=lambda vector: vector["name"])
+def test_golden(vector: dict[str, Any], step: int) -> None:
+    frames = read_all(bytes.fromhex(vector["hex"]), step)
+    assert [notation.NAMES[got.kind] for got in frames] == [want["kind"] for want in vector["frames"]]
+    for got, want in zip(frames, vector["frames"], strict=True):
+        assert got.seq == notation.value(want["seq"])
+        assert got.payload.hex() == want["payload_hex"]
+        assert got.flags & 0x30 == notation.ENCODINGS[want["encoding"]]
+        assert {name for name in ("CRITICAL", "SHARED") if got.flags & notation.FLAGS[name]} == set(want["flags"])
+        if vector["direction"] == "to_worker" and want["body"] is not None:
+            assert read_body(got) == notation.value(want["body"])
+
+
+def read_body(got: Frame) -> dict[str, Any]:
+    body = values.decode_body(got.body) if got.body else NO_BODY
+    if got.kind == Kind.CALL:
+        call = protocol.read_call(body)
+        context = call.context or None
+        return {
+            "function": call.function,
+            "attempt": call.attempt,
+            "timeout_ms": call.timeout_ms,
+            "shape": call.shape,
+            "context": context,
+        }
+    if got.kind == Kind.STOP:
+        stop = protocol.read_stop(body)
+        return {"reason": stop.reason, "timeout_ms": stop.timeout_ms}
+    if got.kind == Kind.CANCEL:
+        return {"reason": protocol.read_cancel(body)}
+    if got.kind == Kind.CREDIT:
+        return dict(zip(("items", "bytes"), protocol.read_credit(body), strict=True))
+    welcome = protocol.read_welcome(body)
+    return {name: getattr(welcome, name) for name in welcome.__slots__}
+
+
+@pytest.mark.parametrize("step", [1, 1 << 20])
+@pytest.mark.parametrize("vector", MALFORMED, ids=lambda vector: vector["name"])
+def test_malformed(vector: dict[str, Any], step: int) -> None:
+    data = bytes.fromhex(vector["hex"])
+    if not vector["violation"]:
+        first, *rest = read_all(data, step, vector["max_payload"])
+        assert first.seq == vector["seq"]
+        assert first.flags & TOO_LARGE or len(first.payload) > vector["max_payload"]
+        assert [notation.NAMES[got.kind] for got in rest] == [want["kind"] for want in vector["frames"]]
+        return
+    assert isinstance(play(data, vector["lane"], step), Exit)
+
+
+def play(data: bytes, lane: str, step: int) -> Exit | None:
+    """Through reader and session, as a worker would see it that is serving (control: before WELCOME too)."""
+    session = Session()
+    if not data or data[12] != Kind.WELCOME:
+        welcome = values.encode({"version": 1, "max_payload": 1 << 32})
+        session.on_control(Frame(Kind.WELCOME, 1, 0, welcome, b""))
+        session.ready([])
+    with Bytes() as source:
+        reader = source.feed(data, step)
+        while True:
+            try:
+                frame = reader.read()
+            except HostGone:
+                return None
+            except Violation as violation:
+                return Exit(70, str(violation))
+            effect = session.on_data(frame) if lane == "data" else session.on_control(frame)
+            if isinstance(effect, Exit):
+                assert effect.code == 70
+                return effect
+
+
+def test_large_frames_and_small_ones_mixed() -> None:
+    sizes = [0, 10, 300_000, 5, 262_120, 262_119, 262_144, 1, 3_000_000, 7]
+    stream = b"".join(
+        protocol.frame(Kind.CALL, seq, b"\x90", bytes([seq]) * size) for seq, size in enumerate(sizes, 1)
+    )
+    for step in (1 << 20, 100_001, 65_536):
+        frames = read_all(stream, step)
+        assert [len(got.payload) for got in frames] == sizes
+        assert all(got.payload == bytes([got.seq]) * len(got.payload) for got in frames)

@@ -1,0 +1,252 @@
+"""Plays the transcripts: what the session and the execution of calls want must be what each file says."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import notation
+import pytest
+from ganger_worker import context, endpoint, values
+from ganger_worker.call import Call
+from ganger_worker.context import Cancelled, current
+from ganger_worker.errors import error_frame, refusal, report
+from ganger_worker.execution import Execution
+from ganger_worker.loader import Functions
+from ganger_worker.logs import HostHandler
+from ganger_worker.protocol import HEADER, HEADER_SIZE, Frame, Violation, frame, header
+from ganger_worker.session import Cancel, Exit, Load, Run, Send, Session, Stop
+
+FILES = sorted((notation.PROTOCOL / "transcripts").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_transcript(path: Path) -> None:
+    transcript = notation.load(f"transcripts/{path.name}")
+    if transcript["needs"]:
+        pytest.skip(f"needs {', '.join(transcript['needs'])}")
+    steps = deque(flat(transcript["steps"]))
+    worker = ScriptedWorker(transcript)
+    worker.start()
+    worker.compare(steps)
+    while steps:
+        (kind, step), *_ = steps.popleft().items()
+        getattr(worker, kind)(step)
+        worker.compare(steps)
+
+
+def flat(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for step in steps:
+        found.extend(flat(step["steps"]) * step["repeat"] if "repeat" in step else [step])
+    return found
+
+
+class ScriptedWorker:
+    """The real session and execution; loading, functions and the lanes are played."""
+
+    def __init__(self, transcript: dict[str, Any]) -> None:
+        self.attach = transcript.get("attach")
+        self.did: list[dict[str, Any]] = []
+        self.calls: dict[int, Call] = {}
+        self.session = Session()
+        functions = Functions()
+        for name in transcript["functions"]:
+            functions.offer(name, lambda *input, **named: None)
+        self.functions = functions
+        self.execution: Execution | None = None
+
+    # --- the lanes, as a Writer
+
+    def send(self, data: bytes, lane: str = "data") -> None:
+        length, body_length, kind, flags, _, seq = HEADER.unpack_from(data)
+        body, payload = data[HEADER_SIZE : HEADER_SIZE + body_length], data[HEADER_SIZE + body_length :]
+        assert len(data) == HEADER_SIZE + length
+        self.did.append({"send": (lane, Frame(kind, flags, seq, body, payload))})
+
+    post = send
+
+    def send_payload(self, kind: int, flags: int, seq: int, payload: bytes) -> None:
+        self.send(header(kind, flags, seq, 0, len(payload)) + payload)
+
+    # --- steps
+
+    def start(self) -> None:
+        if self.attach:
+            for lane in ("control", "data"):
+                self.send(endpoint.attach_frame(self.attach["token"], "session", lane), lane)
+        self.send(self.session.hello(), "control")
+
+    def receive(self, step: dict[str, Any]) -> None:
+        if step.get("end"):
+            self.carry_out(self.session.end())
+            return
+        given = self.frame(step)
+        on_frame = self.session.on_data if step["lane"] == "data" else self.session.on_control
+        try:
+            self.carry_out(on_frame(given))
+        except Violation as violation:
+            self.carry_out(Exit(70, str(violation)))
+
+    def frame(self, step: dict[str, Any]) -> Frame:
+        if "hex" in step:
+            data = bytes.fromhex(step["hex"])
+            length, body_length, kind, flags, _, seq = HEADER.unpack_from(data)
+            if body_length > length:  # what the reader says
+                return Frame(99, 1, seq, b"", b"")
+            body, payload = data[HEADER_SIZE : HEADER_SIZE + body_length], data[HEADER_SIZE + body_length :]
+            return Frame(kind, flags, seq, body, payload)
+        name = step["kind"]
+        flags = step.get("flags", ["CRITICAL"] if name in ("CALL", "STOP", "WELCOME") else [])
+        body = step.get("body")
+        if body is not None and name in notation.LISTS:
+            defaults = {"attempt": 1, "shape": 0}
+            body = [body.get(field, defaults.get(field)) for field in notation.LISTS[name]]
+        payload = bytes.fromhex(step.get("payload_hex", ""))
+        if "payload" in step:
+            payload = values.encode(notation.value(step["payload"]))
+        bits = sum(notation.FLAGS[flag] for flag in flags) | notation.ENCODINGS[step.get("encoding", "messagepack")]
+        number = notation.KINDS.get(name, step.get("number", name))
+        encoded = b"" if body is None else values.encode(notation.value(body))
+        return Frame(number, bits, step["seq"], encoded, payload)
+
+    def happen(self, step: dict[str, Any]) -> None:
+        (what, fields), *_ = step.items()
+        getattr(self, f"on_{what}")(**{key: notation.value(item) for key, item in fields.items()})
+
+    def on_loaded(self) -> None:
+        assert self.session.welcome is not None
+        limit = self.session.welcome.max_payload
+        self.execution = Execution(self.session, self, self.functions, limit)  # type: ignore[arg-type]
+        self.send(self.session.ready(self.functions.contracts))
+        self.carry_out(self.session.stop_asked())
+
+    def on_load_failed(self, message: str) -> None:
+        self.send(error_frame(0, report(ImportError(message), "START_FAILED")))
+        self.carry_out(Exit(1, ""))
+
+    def on_return(self, seq: int, value: Any) -> None:
+        assert self.execution is not None
+        self.execution.answer(self.calls[seq], value)
+        self.carry_out(self.session.finish(seq))
+
+    def on_raise(self, seq: int, message: str) -> None:
+        assert self.execution is not None
+        self.execution.fail(self.calls[seq], RuntimeError(message))
+        self.carry_out(self.session.finish(seq))
+
+    def on_stopped(self, seq: int) -> None:
+        assert self.execution is not None
+        self.execution.fail(self.calls[seq], Cancelled("stopped"))
+        self.carry_out(self.session.finish(seq))
+
+    def on_invalid_input(self, seq: int, path: str, message: str) -> None:
+        self.refuse(seq, "INVALID_INPUT", path, message)
+
+    def on_invalid_result(self, seq: int, path: str, message: str) -> None:
+        self.refuse(seq, "INVALID_RESULT", path, message)
+
+    def refuse(self, seq: int, code: str, path: str, message: str) -> None:
+        assert self.execution is not None
+        self.execution.answer_error(self.calls[seq], refusal(code, message, path))
+        self.carry_out(self.session.finish(seq))
+
+    def on_log(self, seq: int, level: str, logger: str, message: str) -> None:
+        current.set(self.calls.get(seq))
+        number = getattr(logging, level.upper())
+        HostHandler(self.post).handle(logging.LogRecord(logger, number, "", 0, message, (), None))
+        current.set(None)
+
+    def on_progress(self, seq: int, done: float, total: float | None = None, note: str | None = None) -> None:
+        current.set(self.calls[seq])
+        progress = context.__class__()
+        progress._post = self.post
+        progress.progress(done, total, note)
+        current.set(None)
+
+    def on_hooks_done(self) -> None:
+        self.carry_out(Exit(0, ""))
+
+    # --- effects
+
+    def carry_out(self, effect: Any) -> None:
+        if isinstance(effect, Send):
+            self.send(effect.data)
+        elif isinstance(effect, Run):
+            self.run(effect.call)
+        elif isinstance(effect, Cancel):
+            self.did.append({"effect": {"cancel": {"seq": effect.call.seq, "reason": effect.reason}}})
+        elif isinstance(effect, Stop):
+            self.did.append({"effect": {"shutdown": {}}})
+        elif isinstance(effect, Exit):
+            self.did.append({"effect": {"exit": {"code": effect.code}}})
+        elif isinstance(effect, Load):
+            self.did.append({"effect": {"load": {}}})
+        else:
+            assert effect is None
+
+    def run(self, call: Call) -> None:
+        assert self.execution is not None
+        function = self.execution.find(call)
+        payload, raw = call.payload, call.encoding == 0x10
+        if function is None or self.execution.arguments(call, function) is None:
+            self.carry_out(self.session.finish(call.seq))
+            return
+        self.calls[call.seq] = call
+        fields = call.fields
+        run = {
+            "seq": call.seq,
+            "function": fields.function,
+            "input": payload if raw else values.decode(payload),
+            "attempt": fields.attempt,
+            "timeout_ms": fields.timeout_ms,
+            "shape": fields.shape,
+            "context": fields.context or None,
+        }
+        self.did.append({"effect": {"run": run}})
+
+    # --- comparing
+
+    def compare(self, steps: deque[dict[str, Any]]) -> None:
+        wanted = []
+        while steps and ("send" in steps[0] or "effect" in steps[0]):
+            wanted.append(steps.popleft())
+        assert len(self.did) == len(wanted), f"did {self.did}, wanted {wanted}"
+        for want in wanted:
+            match = next((did for did in self.did if fits(did, want)), None)
+            assert match is not None, f"wanted {want}, did {self.did}"
+            self.did.remove(match)
+
+
+def fits(did: dict[str, Any], want: dict[str, Any]) -> bool:
+    if "effect" in want:
+        return "effect" in did and named(did["effect"], notation.value(want["effect"]))
+    if "send" not in did:
+        return False
+    lane, sent = did["send"]
+    step = want["send"]
+    if (lane, notation.NAMES[sent.kind], sent.seq) != (step["lane"], step["kind"], step["seq"]):
+        return False
+    body = values.decode(sent.body) if sent.body else {}
+    if isinstance(body, list):
+        body = dict(zip(notation.LISTS[step["kind"]], body, strict=False))
+    payload = sent.payload if sent.flags & 0x30 == 0x10 or not sent.payload else values.decode(sent.payload)
+    return named(body, notation.value(step.get("body", {}))) and (
+        "payload" not in step or payload == notation.value(step["payload"])
+    )
+
+
+def named(did: Any, want: Any) -> bool:
+    """Equal in all that is named: a list as long, and each item likewise."""
+    if isinstance(want, dict) and isinstance(did, dict):
+        return all(key in did and named(did[key], item) for key, item in want.items())
+    if isinstance(want, list) and isinstance(did, list):
+        return len(did) == len(want) and all(map(named, did, want))
+    return bool(did == want)
+
+
+def test_something_was_played() -> None:
+    assert len(FILES) > 30
+    assert frame(1)
