@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::process::Registered;
-pub(crate) use lines::{LONGEST_LINE_BYTES, Line};
+pub(crate) use lines::Line;
 use lines::{LineSplitter, Tail};
 
 /// The reading of one stream. Dropped, it reads on without anyone to wait for it, until the stream ends.
@@ -130,6 +130,7 @@ const READ_BYTES: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
+    use super::lines::LONGEST_LINE_BYTES;
     use super::*;
     use crate::process::tests::{shell, started};
 

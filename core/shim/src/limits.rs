@@ -1,5 +1,6 @@
 //! Limits that the operating system holds a worker to.
 
+use nix::libc;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// One limit: `RESOURCE=BYTES` (`cpu` counts seconds, `nofile` descriptors).
@@ -26,7 +27,8 @@ impl Limit {
     pub(crate) fn apply(self) -> Result<(), String> {
         let set = || {
             let (_, hard) = getrlimit(self.resource)?;
-            let amount = self.amount.min(hard);
+            // A system where amounts are signed has no larger one.
+            let amount = (self.amount.min(i64::MAX.unsigned_abs()) as libc::rlim_t).min(hard);
             setrlimit(self.resource, amount, amount)
         };
         set().map_err(|error| format!("cannot limit {} to {}: {}", self.name, self.amount, error.desc()))

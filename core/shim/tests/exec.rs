@@ -2,11 +2,9 @@
 #![cfg(unix)]
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
 use nix::fcntl::{FcntlArg, fcntl};
 
@@ -31,16 +29,17 @@ fn scratch(name: &str) -> std::path::PathBuf {
     std::env::temp_dir().join(format!("ganger-shim-{}-{name}", std::process::id()))
 }
 
+#[cfg(all(target_os = "linux", feature = "linux-extras"))]
 fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(20);
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while !condition() {
-        assert!(Instant::now() < limit, "never came true: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        assert!(std::time::Instant::now() < limit, "never came true: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 
 /// True while the process runs; a zombie does not.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "linux-extras"))]
 fn runs(pid: i32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !matches!(stat.rsplit(") ").next().and_then(|rest| rest.chars().next()), Some('Z' | 'X') | None)
@@ -203,8 +202,11 @@ fn a_shim_that_lost_its_parent_exits_quietly() {
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 #[test]
 fn a_busy_worker_dies_with_its_parent() {
+    use std::io::{BufRead, BufReader};
+
     let script = format!("{SHIM} exec --parent $$ -- sh -c 'while :; do :; done' & echo $!; wait");
-    let mut host = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut host =
+        Command::new("sh").args(["-c", &script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(host.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let worker: i32 = line.trim().parse().unwrap();

@@ -12,7 +12,7 @@ pub(crate) struct Line {
 }
 
 /// A longer line loses its end.
-pub(crate) const LONGEST_LINE_BYTES: usize = 64 * 1024;
+pub(super) const LONGEST_LINE_BYTES: usize = 64 * 1024;
 
 /// Bytes in, lines out.
 #[derive(Debug, Default)]

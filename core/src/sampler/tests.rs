@@ -21,15 +21,11 @@ fn sample(sampler: &mut impl Sampler, child: &Child) -> Memory {
     sampler.sample(&[child.process.pid()])[0].expect("it runs")
 }
 
-fn near(one: u64, other: u64) -> bool {
-    one.abs_diff(other) * 20 <= one.max(other)
-}
-
 #[test]
 fn the_portable_sampler_sees_what_a_worker_takes() {
     let (small, large) = (python(""), python("kept = bytearray(os.urandom(64 << 20))"));
     let mut sampler = SysinfoSampler::new();
-    let taken = sample(&mut sampler, &large).resident_bytes - sample(&mut sampler, &small).resident_bytes;
+    let taken = sample(&mut sampler, &large).private_bytes() - sample(&mut sampler, &small).private_bytes();
     assert!(taken > 60 * MIB && taken < 80 * MIB, "{taken}");
     assert_eq!(sampler.confirm(large.process.pid()), None);
 }
@@ -48,6 +44,10 @@ fn a_worker_that_has_ended_has_no_memory() {
 mod fast {
     use super::super::linux::ProcSampler;
     use super::*;
+
+    fn near(one: u64, other: u64) -> bool {
+        one.abs_diff(other) * 20 <= one.max(other)
+    }
 
     #[test]
     fn both_samplers_agree_on_resident_memory() {

@@ -1,7 +1,7 @@
 //! How workers end, and that nothing of them stays.
 
 use super::{pid_from, runs, shell, started, state, until};
-use crate::process::{Exit, exit, reaper};
+use crate::process::{Exit, WorkerProcess, exit, reaper};
 
 #[tokio::test]
 async fn codes_and_signals_are_told_apart() {
@@ -60,9 +60,9 @@ async fn one_reaped_while_we_wait_does_not_hang_either() {
 
 #[test]
 fn a_dropped_worker_is_killed_and_reaped() {
-    let child = started(shell("while :; do :; done")).unwrap();
-    let pid = child.process.pid();
-    drop(child);
+    let process: WorkerProcess = started(shell("while :; do :; done")).unwrap().process;
+    let pid = process.pid();
+    drop(process);
     until("it is gone, zombie and all", || state(pid).is_none());
 }
 

@@ -9,7 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::{Child, Launch, SpawnError, spawn};
+use super::spawner::SpawnError;
+use super::{Child, Launch, spawn};
 
 /// Runs before the test program's `main`, so that it may serve as the shim without a `main` of its own.
 #[used]

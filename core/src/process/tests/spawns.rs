@@ -8,7 +8,8 @@ use std::sync::Arc;
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 
 use super::{all, line, reader, shell, started};
-use crate::process::{Exit, Launch, SpawnError};
+use crate::process::spawner::SpawnError;
+use crate::process::{Exit, Launch};
 
 async fn ended(child: super::Child) -> Exit {
     child.process.wait_exit().await
