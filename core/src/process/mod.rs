@@ -1,9 +1,11 @@
 //! The operating system's side of a worker: everything unsafe about processes lives here.
 //!
-//! - [`spawn`] starts a worker on the spawner's thread and hands back a [`Child`]: its [`WorkerProcess`], the host's ends of both
-//!   lanes and of stdout and stderr. Each is [`Registered`]: put it into an `AsyncFd` as it is.
-//! - [`WorkerProcess::kill_group`] and [`WorkerProcess::wait_exit`], which kills what is left of the group.
-//! - [`ProcessTag`] and [`PerProcess`] for whatever must notice a fork.
+//! - [`spawn`] starts a worker on the spawner's thread and hands back a [`Child`]: its [`WorkerProcess`], the host's ends of
+//!   both lanes and of stdout and stderr. Each is [`Registered`]; [`Registered::watch`] hands it to the reactor.
+//! - [`WorkerProcess::kill_group`], and [`WorkerProcess::wait_exit`], which also kills what is left of the group.
+//! - [`ProcessTag`] and [`PerProcess`] for whatever must notice a fork. In a forked child, what belongs to the parent must be
+//!   forgotten and not dropped: a lock in it, or in its runtime, may be held there for ever.
+//! - [`fork::ForkGate`] for whoever opens a descriptor that a forked child must not keep.
 //! - [`shim_path`] finds `ganger-shim`.
 
 pub(crate) mod descriptors;
@@ -11,6 +13,7 @@ mod exit;
 pub(crate) mod fork;
 mod launch;
 mod reaper;
+mod receive;
 pub(crate) mod shim_path;
 pub(crate) mod signals;
 mod spawner;
@@ -24,5 +27,6 @@ pub(crate) use descriptors::Registered;
 pub(crate) use exit::Exit;
 pub(crate) use fork::{PerProcess, ProcessTag};
 pub(crate) use launch::Launch;
-pub(crate) use spawner::{Child, SpawnError, spawn};
+pub(crate) use receive::receive;
+pub(crate) use spawner::{Child, spawn};
 pub(crate) use worker_process::WorkerProcess;
