@@ -20,6 +20,13 @@ def at_once(code: int, message: str = "") -> NoReturn:
     os._exit(code)
 
 
+def exit_code(error: SystemExit) -> int:
+    """What Python makes of ``sys.exit(code)``."""
+    if error.code is None:
+        return 0
+    return error.code if isinstance(error.code, int) else 1
+
+
 def leave_lanes_to_parent(data: Lane, control: Lane) -> None:
     """A child that user code forks closes its copies of the lanes and never writes to them."""
     _lanes.extend((data, control))

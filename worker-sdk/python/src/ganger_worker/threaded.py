@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 
+from . import leaving
 from .call import Call
 from .execution import Execution
 from .function import Function
@@ -49,6 +50,8 @@ class Threaded:
             while True:
                 was_busy = self._turn(execution, was_busy)
         except SystemExit as error:
+            if self._data.writer.forked:  # a child forked by the function has only this thread
+                leaving.at_once(leaving.exit_code(error))
             self._exit = error
             self._stop()
 
