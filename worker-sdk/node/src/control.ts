@@ -41,9 +41,15 @@ export class ControlLane {
 
   #hear(news: ControlNews): void {
     this.poll()
-    if (news.frame !== undefined) this.handler.frame(news.frame)
+    if (news.frame !== undefined) this.handler.frame(received(news.frame))
     else if (news.violation !== undefined) this.handler.violation(news.violation)
   }
+}
+
+/** A Buffer arrives as a plain Uint8Array. */
+function received(frame: Frame): Frame {
+  const { buffer, byteOffset, byteLength } = frame.bytes
+  return { ...frame, bytes: Buffer.from(buffer, byteOffset, byteLength) }
 }
 
 /** Writes HELLO's bytes and reads the one frame that answers. Undefined: the lane ended. */

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import Module, { createRequire, register } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const NAME = 'ganger-worker'
@@ -20,7 +21,33 @@ export function provideSdk(files: readonly string[]): void {
   if (registerHooks !== undefined) return registerHooks({ resolve: resolveOrOwn })
   provideToRequire()
   // Node before 22.15 starts a thread for such hooks, 30 ms: only if some file looks as if it needed it.
-  if (files.some((file) => readFileSync(file).includes(NAME))) register(hookModule())
+  if (someMentionsSdk(files)) register(hookModule())
+}
+
+const IMPORT = /(?:from|import|require)\s*\(?\s*['"]([.#][^'"]*)['"]/g
+
+/** Whether these files, or what they import by relative names, mention the SDK. An alias (`#lib`) counts as maybe. */
+function someMentionsSdk(files: readonly string[]): boolean {
+  const reached = new Set(files)
+  for (const file of reached) {
+    const source = textOf(file)
+    if (source.includes(NAME)) return true
+    for (const [, specifier] of source.matchAll(IMPORT)) {
+      if (specifier?.startsWith('#')) return true
+      reached.add(resolve(dirname(file), specifier as string))
+    }
+  }
+  return false
+}
+
+/** What `require` finds without its extension is found here too; anything else that cannot be read is no matter. */
+function textOf(file: string): string {
+  for (const path of [file, `${file}.js`, `${file}.cjs`, join(file, 'index.js')]) {
+    try {
+      return readFileSync(path, 'utf8')
+    } catch {}
+  }
+  return ''
 }
 
 function isInstalled(file: string): boolean {

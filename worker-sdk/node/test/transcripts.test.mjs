@@ -93,6 +93,7 @@ class Player {
     this.wanted.push({
       effect: { run: { seq, function: name, input, attempt, timeout_ms: timeoutMs, shape, context: trace } },
     })
+    // biome-ignore lint/suspicious/noThenProperty: a promise would settle only after the step
     return { then: (resolve, reject) => this.outcomes.set(seq, { resolve, reject }) }
   }
 
