@@ -1,4 +1,4 @@
-"""Starts a worker: with the ganger_worker that the interpreter has installed, else with the copy beside this file.
+"""Starts a worker: with the ganger_worker that the interpreter has installed, else with the copy beside it.
 
 So a Node app needs no pip, and a Python environment that pins a version gets the one it pins.
 """

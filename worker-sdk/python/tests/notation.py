@@ -43,7 +43,9 @@ def value(noted: Any) -> Any:
         if key == "$bytes":
             return bytes.fromhex(inside)
         if key == "$timestamp":
-            return EPOCH + dt.timedelta(seconds=inside[0], microseconds=(inside[1] + 500) // 1000)  # as msgspec rounds
+            return EPOCH + dt.timedelta(
+                seconds=inside[0], microseconds=(inside[1] + 500) // 1000
+            )  # as msgspec rounds
     return {key: value(item) for key, item in noted.items()}
 
 

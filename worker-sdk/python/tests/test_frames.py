@@ -5,15 +5,16 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-import notation
 import pytest
+
+import notation
 from ganger_worker import protocol, values
 from ganger_worker.chunks import Assemblies
 from ganger_worker.protocol import NO_BODY, TOO_LARGE, Frame, Kind, Violation
 from ganger_worker.session import Exit, Session
 from ganger_worker.transport import HostGone, Reader
 
-GOLDEN = [vector for vector in notation.load("vectors/frames.json")["vectors"]]
+GOLDEN = notation.load("vectors/frames.json")["vectors"]
 MALFORMED = [
     vector
     for vector in notation.load("vectors/malformed.json")["frames"]
@@ -57,7 +58,9 @@ def test_golden(vector: dict[str, Any], step: int) -> None:
         assert got.seq == notation.value(want["seq"])
         assert got.payload.hex() == want["payload_hex"]
         assert got.flags & 0x30 == notation.ENCODINGS[want["encoding"]]
-        assert {name for name in ("CRITICAL", "SHARED") if got.flags & notation.FLAGS[name]} == set(want["flags"])
+        assert {name for name in ("CRITICAL", "SHARED") if got.flags & notation.FLAGS[name]} == set(
+            want["flags"]
+        )
         if vector["direction"] == "to_worker" and want["body"] is not None:
             assert read_body(got) == notation.value(want["body"])
 

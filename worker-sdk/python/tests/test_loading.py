@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from host import SDK, START, Host, write
 
 ACTION = "from ganger_worker import action\n"
@@ -17,23 +18,40 @@ def names(host: Host) -> list[str]:
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    write(tmp_path, "workers/prices.py", ACTION + "import rates\n@action\ndef convert(x): return rates.RATE * x\n")
+    write(
+        tmp_path,
+        "workers/prices.py",
+        ACTION + "import rates\n@action\ndef convert(x): return rates.RATE * x\n",
+    )
     write(tmp_path, "workers/rates.py", "RATE = 2")
     write(tmp_path, "workers/_private.py", "raise Exception")
-    write(tmp_path, "workers/a/b.py", ACTION + "from prices import convert\n@action\ndef fn(): return __name__\n")
-    write(tmp_path, "workers/p/__init__.py", ACTION + "from . import q\n@action\ndef top(): return q.deep()\n")
+    write(
+        tmp_path,
+        "workers/a/b.py",
+        ACTION + "from prices import convert\n@action\ndef fn(): return __name__\n",
+    )
+    write(
+        tmp_path, "workers/p/__init__.py", ACTION + "from . import q\n@action\ndef top(): return q.deep()\n"
+    )
     write(tmp_path, "workers/p/q.py", ACTION + "@action\ndef deep(): return __name__\n")
     with Host.start(tmp_path / "workers") as host:
         assert names(host) == ["a.b.fn", "p.top", "p.q.deep", "prices.convert"]
         assert host.result("prices.convert", 4) == 8
         assert host.result("a.b.fn") == "a.b"
         assert host.result("p.top") == "p.q"
-        assert host.error("convert", 4)["message"] == "no function 'convert'; the nearest name is 'prices.convert'"
+        assert (
+            host.error("convert", 4)["message"]
+            == "no function 'convert'; the nearest name is 'prices.convert'"
+        )
 
 
 def test_a_folder_that_is_a_package(tmp_path: Path) -> None:
     write(tmp_path, "workers/__init__.py", "")
-    write(tmp_path, "workers/prices.py", ACTION + "from .rates import RATE\n@action\ndef convert(x): return RATE * x\n")
+    write(
+        tmp_path,
+        "workers/prices.py",
+        ACTION + "from .rates import RATE\n@action\ndef convert(x): return RATE * x\n",
+    )
     write(tmp_path, "workers/rates.py", "RATE = 2")
     with Host.start("workers", cwd=tmp_path) as host:
         assert names(host) == ["prices.convert"]
@@ -49,7 +67,9 @@ def test_a_file_whose_name_belongs_to_another_module(tmp_path: Path) -> None:
 
 
 def test_a_module(tmp_path: Path) -> None:
-    write(tmp_path, "my/workers.py", ACTION + "from my.other import shared\n@action\ndef f(): return __name__\n")
+    write(
+        tmp_path, "my/workers.py", ACTION + "from my.other import shared\n@action\ndef f(): return __name__\n"
+    )
     write(tmp_path, "my/other.py", ACTION + "@action\ndef shared(): return __name__\n")
     with Host.start("my.workers", cwd=tmp_path) as host:
         assert names(host) == ["shared", "f"]
@@ -87,7 +107,9 @@ def test_no_functions(tmp_path: Path) -> None:
     ],
 )
 def test_both_ways_to_start(tmp_path: Path, python: list[str], env: dict[str, str]) -> None:
-    with Host.start(write(tmp_path, "code.py", ACTION + "@action\ndef f(): return 1\n"), python, env=env) as host:
+    with Host.start(
+        write(tmp_path, "code.py", ACTION + "@action\ndef f(): return 1\n"), python, env=env
+    ) as host:
         assert names(host) == ["f"]
 
 
@@ -96,7 +118,11 @@ def test_the_copy_beside_the_start_file_serves_as_packages_lay_it(tmp_path: Path
 
     shutil.copy(START, tmp_path / "start.py")
     shutil.copytree(SDK / "src/ganger_worker", tmp_path / "ganger_worker")
-    code = write(tmp_path, "user/code.py", ACTION + "import ganger_worker\n@action\ndef f(): return ganger_worker.__file__\n")
+    code = write(
+        tmp_path,
+        "user/code.py",
+        ACTION + "import ganger_worker\n@action\ndef f(): return ganger_worker.__file__\n",
+    )
     with Host.start(code, [sys.executable, str(tmp_path / "start.py")]) as host:
         host.ready()
         assert Path(host.result("f")).parent == tmp_path / "ganger_worker"

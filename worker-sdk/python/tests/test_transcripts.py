@@ -7,8 +7,9 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-import notation
 import pytest
+
+import notation
 from ganger_worker import context, endpoint, values
 from ganger_worker.call import Call
 from ganger_worker.context import Cancelled, current
@@ -54,7 +55,7 @@ class ScriptedWorker:
         self.session = Session()
         functions = Functions()
         for name in transcript["functions"]:
-            functions.offer(name, lambda *input, **named: None)
+            functions.offer(name, lambda *_input, **_named: None)
         self.functions = functions
         self.execution: Execution | None = None
 
@@ -107,7 +108,10 @@ class ScriptedWorker:
         payload = bytes.fromhex(step.get("payload_hex", ""))
         if "payload" in step:
             payload = values.encode(notation.value(step["payload"]))
-        bits = sum(notation.FLAGS[flag] for flag in flags) | notation.ENCODINGS[step.get("encoding", "messagepack")]
+        bits = (
+            sum(notation.FLAGS[flag] for flag in flags)
+            | notation.ENCODINGS[step.get("encoding", "messagepack")]
+        )
         number = notation.KINDS.get(name, step.get("number", name))
         encoded = b"" if body is None else values.encode(notation.value(body))
         return Frame(number, bits, step["seq"], encoded, payload)

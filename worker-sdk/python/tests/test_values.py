@@ -12,8 +12,9 @@ import uuid
 from typing import Any
 
 import msgspec
-import notation
 import pytest
+
+import notation
 from ganger_worker import messagepack, values
 from ganger_worker.values import Refused
 
@@ -69,7 +70,7 @@ class Row(msgspec.Struct):
     a: int
 
 
-Point = collections.namedtuple("Point", "x y")  # noqa: PYI024
+Point = collections.namedtuple("Point", "x y")
 PLAIN = [
     ((1, 2), [1, 2]),
     (Price(1.5, ("a",)), {"amount": 1.5, "tags": ["a"]}),

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from host import Host, frame, pack, wait_until, write
+
 from ganger_worker.protocol import Encoding, Flag, Kind
+from host import Host, frame, pack, wait_until, write
 
 CODE = """
     import asyncio, os, sys, threading, time
@@ -28,7 +29,7 @@ CODE = """
     async def bye():
         print("bye", flush=True)
 
-    @action(summary="Adds", idempotent=True, timeout="1.5s", weight=7, slots=1, exclusive="node", coefficient=2)
+    @action(summary="Adds", idempotent=True, timeout="1.5s", weight=7, exclusive="node", coefficient=2)
     def add(a: int, b: int = 2) -> int:
         return a + b
 
@@ -154,7 +155,11 @@ def test_hello_comes_before_code_is_loaded(tmp_path: Path) -> None:
     code = write(tmp_path, "slow.py", "open('loaded', 'w').close()")
     with Host.start(code, cwd=tmp_path, greet=False) as host:
         hello = host.read(host.control)
-        assert (hello.kind, hello.body["language"], hello.body["pid"]) == (Kind.HELLO, "python", host.process.pid)
+        assert (hello.kind, hello.body["language"], hello.body["pid"]) == (
+            Kind.HELLO,
+            "python",
+            host.process.pid,
+        )
         assert not (tmp_path / "loaded").exists()
 
 
@@ -193,8 +198,16 @@ def test_hooks_run_in_order_before_ready_and_after_the_last_call(host: Host) -> 
     [
         ("def broken(:\n  pass", "SyntaxError", "def broken(:"),
         ("import nothing_like_this", "ModuleNotFoundError", "import nothing_like_this"),
-        ("from ganger_worker import startup\n@startup\ndef f():\n    raise OSError('no model')", "OSError", "no model"),
-        ("from ganger_worker import startup\n@startup\nasync def f():\n    raise OSError('x')", "OSError", "line 4"),
+        (
+            "from ganger_worker import startup\n@startup\ndef f():\n    raise OSError('no model')",
+            "OSError",
+            "no model",
+        ),
+        (
+            "from ganger_worker import startup\n@startup\nasync def f():\n    raise OSError('x')",
+            "OSError",
+            "line 4",
+        ),
         ("import sys\nsys.exit(3)", "SystemExit", "sys.exit(3)"),
     ],
 )
@@ -202,7 +215,12 @@ def test_a_failing_start_is_told_with_its_traceback(tmp_path: Path, text: str, k
     (tmp_path / "bad.py").write_text(text)
     with Host.start(tmp_path / "bad.py") as host:
         error = host.next()
-        assert (error.kind, error.seq, error.body["code"], error.body["type"]) == (18, 0, "START_FAILED", kind)
+        assert (error.kind, error.seq, error.body["code"], error.body["type"]) == (
+            18,
+            0,
+            "START_FAILED",
+            kind,
+        )
         assert shown in error.body["traceback"]
         assert "ganger_worker/" not in error.body["traceback"]
         assert "importlib" not in error.body["traceback"]
@@ -244,14 +262,20 @@ def test_results(host: Host) -> None:
 def test_the_input_is_refused_before_the_function_runs(host: Host) -> None:
     error = host.error("add", {"a": "one"})
     assert (error["code"], error["path"]) == ("INVALID_INPUT", "$.a")
-    assert host.error("add", {"aa": 1})["message"] == "$.aa: the function has no parameter 'aa'; did you mean 'a'?"
+    assert (
+        host.error("add", {"aa": 1})["message"]
+        == "$.aa: the function has no parameter 'aa'; did you mean 'a'?"
+    )
     assert host.answer(host.send_call("add", b"\xc1")).body["code"] == "INVALID_INPUT"
     assert host.answer(host.send_call("add", b"\x81\x01\x02")).body["path"] == "$"
 
 
 def test_no_such_function(host: Host) -> None:
     error = host.error("ad")
-    assert (error["code"], error["message"]) == ("NO_SUCH_FUNCTION", "no function 'ad'; the nearest name is 'add'")
+    assert (error["code"], error["message"]) == (
+        "NO_SUCH_FUNCTION",
+        "no function 'ad'; the nearest name is 'add'",
+    )
 
 
 def test_an_error_of_the_function(host: Host) -> None:
@@ -278,7 +302,9 @@ def test_an_unencodable_result(host: Host) -> None:
 
 @pytest.mark.parametrize("name", ["leave", "leave_async"])
 @pytest.mark.parametrize(("given", "status"), [(0, 0), (7, 7), (None, 0)])
-def test_sys_exit_ends_the_worker_with_that_code(host: Host, name: str, given: int | None, status: int) -> None:
+def test_sys_exit_ends_the_worker_with_that_code(
+    host: Host, name: str, given: int | None, status: int
+) -> None:
     host.send_call(name, pack({"code": given}))
     assert host.exit_code() == status
     assert "Traceback" not in host.output()[1]
@@ -321,7 +347,9 @@ def test_a_result_beyond_the_limit(code: Path) -> None:
     with Host.start(code, max_payload=1000) as host:
         host.ready()
         assert host.error("numbers", {"n": 2000})["code"] == "PAYLOAD_TOO_LARGE"
-        assert host.answer(host.send_call("same", b"x" * 5000, Encoding.RAW)).body["code"] == "PAYLOAD_TOO_LARGE"
+        assert (
+            host.answer(host.send_call("same", b"x" * 5000, Encoding.RAW)).body["code"] == "PAYLOAD_TOO_LARGE"
+        )
         assert host.result("add", {"a": 1}) == 3
 
 
@@ -337,7 +365,10 @@ def test_calls_run_side_by_side(code: Path, tmp_path: Path) -> None:
     with Host.start(code, concurrency=3) as host:
         host.ready()
         marks = [str(tmp_path / f"mark{index}") for index in range(3)]
-        seqs = [host.send_call(name, pack(mark)) for name, mark in zip(["spin", "sleep", "spin"], marks, strict=True)]
+        seqs = [
+            host.send_call(name, pack(mark))
+            for name, mark in zip(["spin", "sleep", "spin"], marks, strict=True)
+        ]
         wait_until(lambda: all(Path(mark).exists() for mark in marks))
         for seq in reversed(seqs):
             host.cancel(seq)
@@ -418,7 +449,9 @@ def test_stop_waits_for_running_calls(host: Host, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lane", ["data", "control"])
 @pytest.mark.parametrize("name", ["spin_forever", "sleep", None])
-def test_the_worker_ends_at_once_when_a_lane_ends(host: Host, tmp_path: Path, lane: str, name: str | None) -> None:
+def test_the_worker_ends_at_once_when_a_lane_ends(
+    host: Host, tmp_path: Path, lane: str, name: str | None
+) -> None:
     if name is not None:
         mark = tmp_path / "mark"
         host.send_call(name, pack(str(mark)))

@@ -59,8 +59,8 @@ def action(
 ) -> Any:
     """Offers a function, sync or async, to the host. The function itself stays as it is.
 
-    ``timeout`` is in seconds, a timedelta, or a text such as ``"500ms"``; the host applies it where a call has
-    none of its own. ``name`` replaces the function's own name; one with a dot replaces its module's name too.
+    ``timeout`` is in seconds, a timedelta, or a text such as ``"500ms"``; the host applies it where a call
+    has none of its own. ``name`` replaces the function's own name; one with a dot its module's name too.
     """
     options = Options(
         name=name,

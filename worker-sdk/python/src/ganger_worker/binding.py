@@ -1,4 +1,4 @@
-"""From an input payload to a function's arguments; what does not fit is refused before the function runs (R19)."""
+"""From an input payload to arguments; what does not fit is refused before the function runs (R19)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class Binding:
         signature = self._signature
         if self._whole or not signature.known:
             return self._only(value)
-        if type(value) is dict and (self._by_name or signature.variable_named or not signature.variable_positional):
+        if type(value) is dict and (
+            self._by_name or signature.variable_named or not signature.variable_positional
+        ):
             return self._named(cast("dict[str, Any]", value), [])
         if value is None and not signature.required:
             return (), _NO_NAMES
@@ -128,7 +130,9 @@ class Binding:
     def _too_many(self, given: int, sole: bool) -> str:
         expected = len(self._positional)
         if sole:
-            return "the function takes no input" if not expected else "the function takes named parameters only"
+            return (
+                "the function takes no input" if not expected else "the function takes named parameters only"
+            )
         return f"{given} positional arguments where {expected} are taken"
 
     def _unknown(self, name: str) -> str:
@@ -138,4 +142,3 @@ class Binding:
             only = next(iter(self._by_name))
             hint = f"; annotate the only parameter '{only}' as a dict to receive the whole map"
         return f"the function has no parameter '{name}'{hint}"
-

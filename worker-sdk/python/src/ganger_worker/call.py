@@ -20,7 +20,7 @@ class Call:
         self.reason = ""
         # Set by an asynchronous run. Whoever comes second, it or the cancel, sees the other: the flag is set
         # before this is read, and this is set before the flag is read.
-        self.on_cancel: Callable[[], None] | None = None
+        self.on_cancel: Callable[[], object] | None = None
 
     def ask_to_stop(self) -> None:
         """The part of a cancel that reaches an asynchronous function; the session has set the flag."""

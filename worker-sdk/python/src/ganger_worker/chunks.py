@@ -27,7 +27,7 @@ class Assemblies:
         return frame
 
     def abandon(self, seq: int) -> bool:
-        """Drop what has come for ``seq``; pieces still on their way are ignored. False: nothing was under way."""
+        """Drop what has come for ``seq``; pieces on their way are ignored. False: nothing was under way."""
         return self._open.pop(seq, None) is not None
 
     def _begin(self, first: Frame) -> Frame | None:

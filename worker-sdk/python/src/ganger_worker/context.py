@@ -101,7 +101,7 @@ class Context:
         self._post = post
 
 
-context: Final = Context()
+context = Context()
 
 
 def bind(welcome: Welcome, post: Callable[[bytes], None]) -> None:

@@ -1,4 +1,4 @@
-"""Where the lanes come from: inherited descriptors (1.1) or a named endpoint that the worker attaches to (1.2)."""
+"""Where the lanes come from: inherited descriptors (1.1) or a named endpoint to attach to (1.2)."""
 
 from __future__ import annotations
 

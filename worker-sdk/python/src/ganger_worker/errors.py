@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Final, TypeVar
 
@@ -20,7 +21,17 @@ MAX_CHAIN: Final = 16
 T = TypeVar("T")
 _SDK: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _MACHINERY: Final = ("<frozen importlib", "<frozen runpy")
-_ATTRIBUTES: Final = ("errno", "strerror", "filename", "filename2", "name", "path", "lineno", "offset", "text")
+_ATTRIBUTES: Final = (
+    "errno",
+    "strerror",
+    "filename",
+    "filename2",
+    "name",
+    "path",
+    "lineno",
+    "offset",
+    "text",
+)
 
 
 def report(error: BaseException, code: str, path: str | None = None) -> dict[str, object]:
@@ -74,10 +85,11 @@ def _describe(error: BaseException, seen: set[int], *, whole_chain: bool) -> dic
     body: dict[str, object] = {
         "type": _safely(lambda: _clean(type_name(error)), "Exception"),
         "message": _safely(lambda: _cut(_clean(str(error)), MAX_MESSAGE), "<the message cannot be shown>"),
-        "traceback": _safely(lambda: _traceback(error, whole_chain), None),
+        "traceback": _safely(lambda: _traceback(error, whole_chain), ""),
         "language": "python",
     }
-    properties, dropped = _safely(lambda: _properties(error), ({}, []))
+    nothing: tuple[dict[str, object], list[str]] = ({}, [])
+    properties, dropped = _safely(lambda: _properties(error), nothing)
     if properties:
         body["properties"] = properties
     if dropped:
@@ -112,10 +124,11 @@ def _properties(error: BaseException) -> tuple[dict[str, object], list[str]]:
     if error.args and not (len(error.args) == 1 and isinstance(error.args[0], str)):
         found["args"] = list(error.args)
     for name in _ATTRIBUTES:
-        value = _safely(lambda name=name: getattr(error, name, None), None)
+        value = _safely(partial(getattr, error, name, None), None)
         if value is not None:
             found[name] = value
-    own = _safely(lambda: dict(vars(error)), {})
+    nothing: dict[str, object] = {}
+    own = _safely(lambda: dict(vars(error)), nothing)
     found.update({str(name): value for name, value in own.items() if not str(name).startswith("__")})
     return _encodable(found)
 
@@ -126,7 +139,7 @@ def _encodable(found: dict[str, object]) -> tuple[dict[str, object], list[str]]:
     size = 0
     for name, value in found.items():
         clean = _clean(name)
-        data = _safely(lambda value=value: values.encode(value), b"")
+        data = _safely(partial(values.encode, value), b"")
         size += len(data)
         # Decoded again: what goes into the body must be plain, whatever the object was.
         plain = values.decode(data) if 0 < len(data) <= MAX_PROPERTY and size <= MAX_PROPERTIES else dropped

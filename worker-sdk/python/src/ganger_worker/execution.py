@@ -91,6 +91,7 @@ class Execution:
     # --- replies
 
     def answer(self, call: Call, result: Any) -> None:
+        payload: bytes | bytearray | memoryview
         try:
             if call.encoding == Encoding.PICKLE:
                 flags, payload = Encoding.PICKLE, pickling.dumps(result)
@@ -104,7 +105,7 @@ class Execution:
         except Exception as error:
             self.answer_error(call, report(error, "INVALID_RESULT", "$"))
         else:
-            size = payload.nbytes if isinstance(payload, memoryview) else len(payload)
+            size = len(payload) if isinstance(payload, (bytes, bytearray)) else payload.nbytes
             if size > self._max_payload:
                 text = f"a result of {size} bytes exceeds the {self._max_payload} that the pool allows"
                 self.answer_error(call, refusal("PAYLOAD_TOO_LARGE", text))

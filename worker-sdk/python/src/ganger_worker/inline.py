@@ -17,7 +17,7 @@ class Inline:
         self.run_hooks = self._loop.run_hooks
 
     def serve(self, execution: Execution) -> None:
-        # A step's locals end with it: while the next frame is awaited, nothing holds the last input or result.
+        # A step's locals end with it: while the next frame is awaited, nothing holds the last input.
         while not self._step(execution):
             pass
 

@@ -14,7 +14,11 @@ from .protocol import Kind, frame
 
 MAX_MESSAGE: Final = 64 * 1024
 _LEVELS: Final = ((50, "critical"), (40, "error"), (30, "warning"), (20, "info"))
-_OWN: Final = frozenset(vars(logging.LogRecord("", 0, "", 0, "", (), None))) | {"message", "asctime", "taskName"}
+_OWN: Final = frozenset(vars(logging.LogRecord("", 0, "", 0, "", (), None))) | {
+    "message",
+    "asctime",
+    "taskName",
+}
 
 
 class HostHandler(logging.Handler):
@@ -62,8 +66,8 @@ def install_root(post: Callable[[bytes], None]) -> None:
 
 
 def _configured_level() -> int:
-    level = logging.getLevelName(os.environ.get("GANGER_LOG_LEVEL", "info").upper())
-    return level if isinstance(level, int) else logging.INFO
+    name = os.environ.get("GANGER_LOG_LEVEL", "info").upper()
+    return logging.getLevelNamesMapping().get(name, logging.INFO)
 
 
 def _level(number: int) -> str:

@@ -1,6 +1,6 @@
 """MessagePack in pure Python: the reference of what a value may be, and the codec where msgspec is missing.
 
-It is slower than msgspec but knows the path of what it refuses, so it also words the errors of the fast codec.
+It is slower than msgspec but knows the path of what it refuses, so it words the errors of the fast codec.
 """
 
 from __future__ import annotations
@@ -134,7 +134,12 @@ _B, _H, _I, _Q = (struct.Struct(form) for form in (">B", ">H", ">I", ">Q"))
 _b, _h, _i, _q = (struct.Struct(form) for form in (">b", ">h", ">i", ">q"))
 _f, _d = struct.Struct(">f"), struct.Struct(">d")
 _UNSIGNED: Final = ((1 << 8, 0xCC, _B), (1 << 16, 0xCD, _H), (1 << 32, 0xCE, _I), (1 << 64, 0xCF, _Q))
-_SIGNED: Final = ((-(1 << 7), 0xD0, _b), (-(1 << 15), 0xD1, _h), (-(1 << 31), 0xD2, _i), (-(1 << 63), 0xD3, _q))
+_SIGNED: Final = (
+    (-(1 << 7), 0xD0, _b),
+    (-(1 << 15), 0xD1, _h),
+    (-(1 << 31), 0xD2, _i),
+    (-(1 << 63), 0xD3, _q),
+)
 
 
 def _write_float(value: float, out: bytearray, _path: str, _depth: int) -> None:
@@ -255,7 +260,11 @@ class _Reader:
         if mark in _LENGTHS:
             kind, form = _LENGTHS[mark]
             length = cast("int", self.number(form, path))
-            return getattr(self, kind)(length, path, depth) if kind[5] in "ml" else getattr(self, kind)(length, path)
+            return (
+                getattr(self, kind)(length, path, depth)
+                if kind[5] in "ml"
+                else getattr(self, kind)(length, path)
+            )
         if 0xD4 <= mark <= 0xD8:
             return self.read_ext(1 << (mark - 0xD4), path)
         raise Refused(path, f"byte 0x{mark:02x} is no MessagePack")
@@ -291,7 +300,9 @@ class _Reader:
             key = self.read(path, depth + 1)
             if not isinstance(key, str):
                 if not self.lax:
-                    raise Refused(path, f"map key {key!r:.80} is of type '{type_name(type(key))}', not a string")
+                    raise Refused(
+                        path, f"map key {key!r:.80} is of type '{type_name(type(key))}', not a string"
+                    )
                 key = repr(key)
             found[key] = self.read(f"{path}.{key}", depth + 1)
         return found

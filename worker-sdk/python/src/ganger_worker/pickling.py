@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -10,7 +11,9 @@ RUN: Final = "ganger.run"
 PROTOCOL: Final = 5
 
 
-def run(function: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+def run(
+    function: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+) -> Any:
     """The function ``ganger.run``: calls what the host sent. Its input is ``(callable, args, kwargs)``."""
     return function(*args, **(kwargs or {}))
 
@@ -21,12 +24,12 @@ def dumps(value: object) -> bytes:
         return pickle.dumps(value, PROTOCOL)
     except Exception:
         try:
-            import cloudpickle  # pyright: ignore[reportMissingImports]
+            by_value: Any = importlib.import_module("cloudpickle")
         except ImportError:
-            cloudpickle = None
-        if cloudpickle is None:
+            by_value = None
+        if by_value is None:
             raise
-        return bytes(cloudpickle.dumps(value, PROTOCOL))
+        return bytes(by_value.dumps(value, PROTOCOL))
 
 
 def dump_error(error: BaseException) -> bytes:

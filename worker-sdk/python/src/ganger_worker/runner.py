@@ -1,4 +1,4 @@
-"""What both ways of running calls share: effects of the session are carried out, hooks run on the main thread."""
+"""What both ways of running calls share: reading effects, and hooks on the main thread."""
 
 from __future__ import annotations
 

@@ -7,9 +7,7 @@ from typing import Any, cast
 
 from . import values
 from .signature import EMPTY, Parameter, Signature
-
-if values.FAST:
-    import msgspec
+from .values import msgspec
 
 Schema = dict[str, Any]
 

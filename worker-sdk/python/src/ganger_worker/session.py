@@ -152,7 +152,8 @@ class Session:
             if incoming.kind == Kind.CREDIT:
                 read_credit(_body(incoming.body))
                 return None
-            return self._unexpected(incoming, "control")
+            self._unexpected(incoming, "control")
+            return None
         except Violation as violation:
             return Exit(VIOLATION_EXIT, str(violation))
 
@@ -160,7 +161,8 @@ class Session:
         try:
             kind, flags, seq, body, payload = incoming
             if kind not in DATA_TO_WORKER:
-                return self._unexpected(incoming, "data")
+                self._unexpected(incoming, "data")
+                return None
             if (self.phase is Phase.HANDSHAKE or self.phase is Phase.LOADING) and kind != Kind.STOP:
                 raise Violation(f"frame of kind {kind} while {self.phase.value}")
             if kind == Kind.CALL:

@@ -84,7 +84,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, hint in getattr(target, "__annotations__", {}).items():
             try:
-                found[name] = eval(hint, getattr(target, "__globals__", {})) if isinstance(hint, str) else hint
+                found[name] = (
+                    eval(hint, getattr(target, "__globals__", {})) if isinstance(hint, str) else hint
+                )
             except Exception:
                 continue
         return found
@@ -96,13 +98,14 @@ def _is_record(hint: Any) -> bool:
         return _is_record(typing.get_args(hint)[0])
     if origin in (typing.Union, types.UnionType):
         return any(_is_record(member) for member in typing.get_args(hint))
-    kind = origin if origin is not None else hint
+    kind: Any = origin if origin is not None else hint
     if not isinstance(kind, type):
         return False
+    record: type[Any] = kind
     return (
-        issubclass(kind, Mapping)
-        or dataclasses.is_dataclass(kind)
-        or typing.is_typeddict(kind)
-        or hasattr(kind, "__struct_fields__")
-        or hasattr(kind, "model_validate")
+        issubclass(record, Mapping)
+        or dataclasses.is_dataclass(record)
+        or typing.is_typeddict(record)
+        or hasattr(record, "__struct_fields__")
+        or hasattr(record, "model_validate")
     )

@@ -32,7 +32,7 @@ async def _run(
             task.cancel(f"cancelled ({call.reason})")
 
     # Registered by the running task itself: a task cancelled before its first step would never answer.
-    call.on_cancel = lambda: loop.call_soon_threadsafe(deliver) and None
+    call.on_cancel = lambda: loop.call_soon_threadsafe(deliver)
     try:
         return await execution.run_async(call, function)
     finally:

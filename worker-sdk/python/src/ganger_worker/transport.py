@@ -183,8 +183,8 @@ class Writer:
         self._flush()
 
     def _flush(self) -> None:
-        # A holder of the lock may have looked at the queue before our frame was in it: so look again until the
-        # queue is empty or somebody else holds the lock, who looks after releasing it.
+        # A holder of the lock may have looked at the queue before our frame was in it: so look again until
+        # the queue is empty or somebody else holds the lock, who looks after releasing it.
         while self._waiting and self._lock.acquire(blocking=False):
             try:
                 self._write_waiting()

@@ -8,10 +8,7 @@ from typing import Any, Final, cast
 
 from . import values
 from .signature import EMPTY, Parameter, Signature
-from .values import Refused
-
-if values.FAST:
-    import msgspec
+from .values import Refused, msgspec
 
 _AT: Final = re.compile(r"^(?P<reason>.*) - at `\$(?P<path>.*)`$", re.DOTALL)
 _FIELD: Final = re.compile(r"(?:missing required|contains unknown) field `(?P<name>[^`]+)`")
@@ -44,7 +41,11 @@ class Rules:
         """One struct of all parameters; only for functions whose arguments can all go by position."""
         parameters = signature.parameters
         plain = not (signature.variable_named or signature.variable_positional) and signature.known
-        if not plain or signature.takes_whole_input or any(parameter.keyword_only for parameter in parameters):
+        if (
+            not plain
+            or signature.takes_whole_input
+            or any(parameter.keyword_only for parameter in parameters)
+        ):
             return None
         fields: list[Any] = []
         for parameter in parameters:

@@ -1,25 +1,31 @@
 """Values to MessagePack and back: msgspec where it can be imported, else our own codec.
 
-msgspec is fast but laxer than the protocol (it lets integer keys and naive datetimes pass), so what it made is
-looked over; and where it fails, the pure codec goes over the same data once more to name the path.
+msgspec is fast but laxer than the protocol (it lets integer keys and naive datetimes pass), so what it made
+is looked over; and where it fails, the pure codec goes over the same data once more to name the path.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from . import messagepack
 from .messagepack import Refused, plain
 
-try:
-    import msgspec
-except ImportError:  # pragma: no cover - a test runs a worker with msgspec hidden
-    msgspec = None  # type: ignore[assignment]
+__all__ = ["FAST", "Refused", "decode", "decode_body", "depth", "encode", "lax_keys", "msgspec"]
 
-__all__ = ["FAST", "Refused", "decode", "decode_body", "depth", "encode", "lax_keys", "strict"]
 
-FAST: Final = msgspec is not None
+def _import_msgspec() -> Any:
+    try:
+        import msgspec
+    except ImportError:
+        return None
+    return msgspec
+
+
+msgspec: Final = _import_msgspec()
+FAST: Final[bool] = msgspec is not None
 _SCALARS: Final = frozenset({type(None), bool, int, float, str, bytes, bytearray})
 
 
@@ -30,7 +36,7 @@ def encode(value: object) -> bytes:
     try:
         if type(value) not in _SCALARS:
             _check(value)
-        return _encoder.encode(value)
+        return cast("bytes", _encoder.encode(value))
     except Exception as error:
         messagepack.encode(value)  # raises Refused with the path
         raise Refused("$", str(error)) from error
@@ -41,7 +47,7 @@ def decode(data: bytes | memoryview) -> object:
     if not FAST:
         return messagepack.decode(data)
     try:
-        value = _decoder.decode(data)
+        value: object = _decoder.decode(data)
         kind = type(value)
         if kind is dict or kind is list:
             _check(value)
@@ -55,7 +61,7 @@ def decode_body(data: bytes) -> object:
     """A body's value. Unlike a payload's it may hold anything in places that this version does not read."""
     if FAST:
         try:
-            return _lax_decoder.decode(data)
+            return cast("object", _lax_decoder.decode(data))
         except Exception:
             pass
     return messagepack.decode(data, lax=True)
@@ -64,13 +70,14 @@ def decode_body(data: bytes) -> object:
 def depth(value: object) -> int:
     """How deep lists and maps are nested in a decoded value."""
     deepest, level = 0, [value]
-    while level := [item for item in level if isinstance(item, (dict, list))]:
+    while containers := [cast("Any", item) for item in level if isinstance(item, (dict, list))]:
         deepest += 1
-        below: list[object] = []
-        for item in level:
-            below.extend(cast("Any", item).values() if isinstance(item, dict) else cast("list[object]", item))
-        level = below
+        level = [item for container in containers for item in _inside(container)]
     return deepest
+
+
+def _inside(container: Any) -> Iterable[object]:
+    return cast("Iterable[object]", container.values() if isinstance(container, dict) else container)
 
 
 class _Lax(Exception):
@@ -84,12 +91,6 @@ def lax_keys(value: object) -> bool:
     except _Lax:
         return True
     return False
-
-
-def strict(value: object) -> None:
-    """Raises Refused unless the value has only what the protocol allows."""
-    if lax_keys(value):
-        messagepack.encode(value)
 
 
 def _check(value: object) -> None:

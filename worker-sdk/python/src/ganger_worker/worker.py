@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import cast
 
 from . import control, endpoint, errors, hooks, leaving, loader, logs
 from .context import bind
@@ -19,7 +18,7 @@ INTERRUPTED_EXIT = 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """``python -m ganger_worker TARGET``. Comes back with the exit code, or raises a function's SystemExit."""
+    """``python -m ganger_worker TARGET``. The exit code, or a function's SystemExit."""
     given = sys.argv[1:] if arguments is None else arguments
     if len(given) != 1:
         print("usage: python -m ganger_worker TARGET   (a file, a folder, or a module)", file=sys.stderr)
@@ -81,4 +80,4 @@ def _shake_hands(session: Session, control_lane: Lane) -> Welcome:
         if isinstance(effect, Exit):
             leaving.at_once(effect.code, effect.message)
         if isinstance(effect, Load):
-            return cast("Welcome", effect.welcome)
+            return effect.welcome
