@@ -3,11 +3,15 @@
 import type { CallContext } from './context.js'
 
 export function isItems(value: unknown): value is Generator<unknown> {
-  return Object.prototype.toString.call(value) === '[object Generator]'
+  return tag(value) === '[object Generator]'
 }
 
 export function isAsyncItems(value: unknown): value is AsyncGenerator<unknown> {
-  return Object.prototype.toString.call(value) === '[object AsyncGenerator]'
+  return tag(value) === '[object AsyncGenerator]'
+}
+
+function tag(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null ? Object.prototype.toString.call(value) : undefined
 }
 
 export function collectSync(items: Iterable<unknown>, context: CallContext): unknown[] {

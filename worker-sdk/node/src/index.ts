@@ -4,3 +4,4 @@ export { action, type Hook, type ModuleDescription, shutdown, startup, type Work
 export type { CallContext, Log, WorkerContext } from './context.js'
 export type { Duration, FunctionOptions, JsonSchema } from './contract.js'
 export { Cancelled } from './errors.js'
+export { InvalidInput } from './path.js'

@@ -28,14 +28,24 @@ export class NotDecodable extends Error {
   }
 }
 
-/** An input that is a value, but not one that the function takes. */
-export class Misfit extends Error {
+const INVALID_INPUT = Symbol.for('ganger-worker.invalid-input')
+
+/** Thrown when a value is none that the function takes; a function may throw it, too. `path` as in `$.rows[3].name`. */
+export class InvalidInput extends Error {
+  override name = 'InvalidInput'
+  readonly [INVALID_INPUT] = true
+
   constructor(
     message: string,
-    readonly path: string,
+    readonly path = '$',
   ) {
     super(message)
   }
+}
+
+/** Also when it comes from another copy of this package. */
+export function isInvalidInput(error: unknown): error is InvalidInput {
+  return typeof error === 'object' && error !== null && INVALID_INPUT in error
 }
 
 function stepText(step: PathStep): string {

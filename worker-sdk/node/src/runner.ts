@@ -6,8 +6,9 @@ import { decode } from './decoder.js'
 import { cancelledReport, type ErrorReport, plainReport, reportOf, tooLargeReport } from './errors.js'
 import type { Functions, Offered } from './functions.js'
 import type { Outbox } from './outbox.js'
-import { Misfit, NotDecodable, NotEncodable } from './path.js'
+import { isInvalidInput, NotDecodable, NotEncodable } from './path.js'
 import { type CancelReason, Encoding, Kind, type Seq, type Welcome } from './protocol.js'
+import { checkInput } from './schema.js'
 import type { Call } from './session.js'
 
 export class Runner {
@@ -29,6 +30,8 @@ export class Runner {
     let args: unknown[]
     try {
       args = argumentsOf(call)
+      const schema = offered.contract.input
+      if (schema !== undefined && call.shape === 0) checkInput(schema, args[0])
     } catch (error) {
       return this.#invalidInput(call.seq, error)
     }
@@ -76,14 +79,16 @@ export class Runner {
   }
 
   #failed(seq: Seq, context: CallContext, error: unknown): void {
-    if (error instanceof Misfit) return this.#invalidInput(seq, error)
+    if (isInvalidInput(error)) return this.#invalidInput(seq, error)
     const reason = CallContext.endedByCancel(context, error)
     this.#error(seq, reason === undefined ? reportOf('CALL_FAILED', error) : cancelledReport(reason))
   }
 
   #invalidInput(seq: Seq, error: unknown): void {
-    if (!(error instanceof NotDecodable || error instanceof Misfit)) throw error
-    this.#error(seq, plainReport('INVALID_INPUT', 'TypeError', error.message, error.path))
+    if (error instanceof NotDecodable || isInvalidInput(error))
+      this.#error(seq, plainReport('INVALID_INPUT', 'TypeError', error.message, error.path))
+    // A schema that cannot be used is the author's fault, not the caller's.
+    else this.#error(seq, reportOf('CALL_FAILED', error))
   }
 
   #error(seq: Seq, report: ErrorReport): void {

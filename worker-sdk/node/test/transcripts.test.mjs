@@ -112,7 +112,7 @@ class Player {
       case 'stopped':
         return outcome.reject(this.contexts.get(given.seq).signal.reason)
       case 'invalid_input':
-        return outcome.reject(new sdk.Misfit(given.message, given.path))
+        return outcome.reject(new sdk.InvalidInput(given.message, given.path))
       case 'invalid_result':
         return outcome.resolve(unencodableAt(given.path))
       case 'log':
