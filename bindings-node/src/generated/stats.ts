@@ -111,3 +111,39 @@ export interface CallInfo {
   /** Attempts that were started. */
   readonly attempt: number
 }
+
+/** A function that workers offer. */
+export interface FunctionInfo {
+  /** Its name. */
+  readonly name: string
+  /** How it answers. */
+  readonly kind: 'stream' | 'value'
+  /** A line for people. */
+  readonly summary: string | null
+  /** Whether a call of it may run again after its worker died. */
+  readonly idempotent: boolean
+  /** How much of a worker's `concurrency` a call takes. */
+  readonly slots: number
+  /** What a call costs a node, from 1 to 100. */
+  readonly weight: number
+  /** What the weight is multiplied with. */
+  readonly coefficient: number
+  /** What a call wants to itself; null for nothing. */
+  readonly exclusive: 'node' | 'worker' | null
+  /** How long an attempt may run unless the call says otherwise, in milliseconds. */
+  readonly timeoutMs: number | null
+  /** How calls may be gathered into one; null if they may not. */
+  readonly batch: BatchInfo | null
+  /** JSON Schema of the input, or null. */
+  readonly input: unknown
+  /** JSON Schema of the result, or null. */
+  readonly output: unknown
+}
+
+/** How calls may be gathered into one. */
+export interface BatchInfo {
+  /** The most calls in one. */
+  readonly max: number
+  /** How long the first may wait for others, in milliseconds. */
+  readonly waitMs: number
+}

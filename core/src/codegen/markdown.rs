@@ -51,7 +51,7 @@ pub(super) fn events() -> String {
 
 pub(super) fn stats() -> String {
     let mut out = page("Stats");
-    out += "`stats()` gives one `Stats`, `calls()` a list of `CallInfo`.\n";
+    out += "`stats()` gives one `Stats`, `calls()` a list of `CallInfo`, `functions()` a list of `FunctionInfo`.\n";
     out += &records(stats_records());
     out
 }

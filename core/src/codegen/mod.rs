@@ -9,6 +9,7 @@ mod typescript;
 mod typescript_errors;
 
 use crate::error::ErrorFields;
+use crate::function_info::FunctionInfo;
 use crate::shape::{FieldKind, RecordShape, Shaped};
 use crate::stats::{CallInfo, Stats};
 
@@ -49,6 +50,7 @@ fn stats_records() -> Vec<&'static RecordShape> {
     let mut records = Vec::new();
     collect(Stats::KIND, &mut records);
     collect(CallInfo::KIND, &mut records);
+    collect(FunctionInfo::KIND, &mut records);
     records
 }
 

@@ -162,3 +162,53 @@ class CallInfo(TypedDict):
 
     # Attempts that were started.
     attempt: int
+
+
+class FunctionInfo(TypedDict):
+    """A function that workers offer."""
+
+    # Its name.
+    name: str
+
+    # How it answers.
+    kind: Literal["stream", "value"]
+
+    # A line for people.
+    summary: str | None
+
+    # Whether a call of it may run again after its worker died.
+    idempotent: bool
+
+    # How much of a worker's `concurrency` a call takes.
+    slots: int
+
+    # What a call costs a node, from 1 to 100.
+    weight: int
+
+    # What the weight is multiplied with.
+    coefficient: float
+
+    # What a call wants to itself; None for nothing.
+    exclusive: Literal["node", "worker"] | None
+
+    # How long an attempt may run unless the call says otherwise, in milliseconds.
+    timeout_ms: int | None
+
+    # How calls may be gathered into one; None if they may not.
+    batch: BatchInfo | None
+
+    # JSON Schema of the input, or null.
+    input: Any
+
+    # JSON Schema of the result, or null.
+    output: Any
+
+
+class BatchInfo(TypedDict):
+    """How calls may be gathered into one."""
+
+    # The most calls in one.
+    max: int
+
+    # How long the first may wait for others, in milliseconds.
+    wait_ms: int
