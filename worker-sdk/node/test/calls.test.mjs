@@ -26,9 +26,10 @@ export function tell(_, context) {
   context.progress(1, 2, 'rows')
   return 'told'
 }
-export function spin(_, context) { const began = Date.now(); while (!context.cancelled && Date.now() - began < 20000); context.check(); return 'never asked' }
-export function ignore(ms) { const began = Date.now(); while (Date.now() - began < ms); return 'finished' }
-export async function wait(_, { signal }) {
+export function spin(_, context) { context.log.info('in'); const began = Date.now(); while (!context.cancelled && Date.now() - began < 20000); context.check(); return 'never asked' }
+export function ignore(ms, context) { context.log.info('in'); const began = Date.now(); while (Date.now() - began < ms); return 'finished' }
+export async function wait(_, { signal, log }) {
+  log.info('in')
   return await new Promise((resolve, reject) => { const timer = setTimeout(resolve, 20000); signal.addEventListener('abort', () => { clearTimeout(timer); reject(signal.reason) }) })
 }
 let ran = 0
@@ -44,6 +45,12 @@ before(async () => {
   host = await Host.started(`${folder}/work.mjs`, { welcome: { concurrency: 8, device: 'cuda:1' } })
 })
 after(() => host.leave())
+
+/** A cancel may overtake its call: to hit a running one, wait until it runs. */
+async function running(seq) {
+  await host.next((frame) => frame.seq === seq && frame.kind === Kind.LOG)
+  return seq
+}
 
 test('READY lists the exported functions, and no classes or constants', () => {
   const names = host.last.body.functions.map(({ name }) => name)
@@ -166,7 +173,7 @@ test('log records and progress come before the result', async () => {
 })
 
 test('a busy function sees its cancel by polling', async () => {
-  const seq = host.send('spin')
+  const seq = await running(host.send('spin'))
   host.cancel(seq, 'timeout')
   const reply = await host.reply(seq)
   assert.equal(reply.body.code, 'CANCELLED')
@@ -174,20 +181,20 @@ test('a busy function sees its cancel by polling', async () => {
 })
 
 test('an asynchronous function is cancelled through its signal', async () => {
-  const seq = host.send('wait')
+  const seq = await running(host.send('wait'))
   host.cancel(seq)
   assert.equal((await host.reply(seq)).body.code, 'CANCELLED')
 })
 
 test('a function that finishes after its cancel has a result', async () => {
-  const seq = host.send('ignore', 50)
+  const seq = await running(host.send('ignore', 50))
   host.cancel(seq)
   assert.equal((await host.reply(seq)).value, 'finished')
 })
 
 test('a call cancelled behind a busy one does not run', async () => {
   const before = await host.call('runs')
-  const busy = host.send('spin')
+  const busy = await running(host.send('spin'))
   const behind = host.send('run')
   host.cancel(behind)
   host.cancel(busy)
