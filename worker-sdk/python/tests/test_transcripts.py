@@ -18,7 +18,7 @@ from ganger_worker.execution import Execution
 from ganger_worker.loader import Functions
 from ganger_worker.logs import HostHandler
 from ganger_worker.protocol import HEADER, HEADER_SIZE, Frame, Violation, frame, header
-from ganger_worker.session import Cancel, Exit, Load, Run, Send, Session, Stop
+from ganger_worker.session import Cancel, Exit, Load, Send, Session, Stop
 
 FILES = sorted((notation.PROTOCOL / "transcripts").glob("*.json"))
 
@@ -178,8 +178,8 @@ class ScriptedWorker:
     def carry_out(self, effect: Any) -> None:
         if isinstance(effect, Send):
             self.send(effect.data)
-        elif isinstance(effect, Run):
-            self.run(effect.call)
+        elif isinstance(effect, Call):
+            self.run(effect)
         elif isinstance(effect, Cancel):
             self.did.append({"effect": {"cancel": {"seq": effect.call.seq, "reason": effect.reason}}})
         elif isinstance(effect, Stop):

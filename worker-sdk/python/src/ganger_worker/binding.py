@@ -12,6 +12,7 @@ from .signature import Signature
 from .values import Refused
 
 Arguments = tuple[tuple[Any, ...] | list[Any], dict[str, Any]]
+_NIL: Final = b"\xc0"
 _NO_NAMES: Final[dict[str, Any]] = {}
 
 
@@ -23,12 +24,16 @@ class Binding:
         self._whole = signature.takes_whole_input
         self._by_name = {parameter.name: parameter for parameter in signature.parameters}
         self._positional = [parameter for parameter in signature.parameters if not parameter.keyword_only]
+        self._free = signature.known and not signature.required and not signature.takes_whole_input
         self._rules = typing_rules.Rules(signature, name)
+        self._decode_fast = self._rules.decode_fast
 
     def arguments(self, encoding: int, shape: int, payload: bytes) -> Arguments:
         if encoding == Encoding.MESSAGEPACK:
             if shape == 0:
-                fast = self._rules.decode_fast
+                if payload == _NIL and self._free:
+                    return (), _NO_NAMES
+                fast = self._decode_fast
                 if fast is not None and payload and (payload[0] & 0xF0 == 0x80 or payload[0] in (0xDE, 0xDF)):
                     try:
                         return fast(payload), _NO_NAMES
@@ -59,7 +64,7 @@ class Binding:
             self._by_name or signature.variable_named or not signature.variable_positional
         ):
             return self._named(cast("dict[str, Any]", value), [])
-        if value is None and not signature.required:
+        if value is None and self._free:
             return (), _NO_NAMES
         return self._only(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from contextvars import copy_context
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from . import pickling
 from .call import Call
@@ -96,7 +96,7 @@ class Execution:
             if call.encoding == Encoding.PICKLE:
                 flags, payload = Encoding.PICKLE, pickling.dumps(result)
             elif isinstance(result, _RAW):
-                flags, payload = Encoding.RAW, _contiguous(result)
+                flags, payload = Encoding.RAW, _contiguous(cast("bytes | bytearray | memoryview[int]", result))
             else:
                 flags, payload = Encoding.MESSAGEPACK, encode(result)
         except Refused as refused:

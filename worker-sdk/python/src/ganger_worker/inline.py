@@ -5,7 +5,7 @@ from __future__ import annotations
 from .call import Call
 from .execution import Execution
 from .runner import Loop, next_effect
-from .session import Effect, Run, Send, Session, Stop
+from .session import Effect, Send, Session, Stop
 from .transport import Lane
 
 
@@ -24,8 +24,8 @@ class Inline:
     def _step(self, execution: Execution) -> bool:
         effect = next_effect(self._session, self._data)
         while effect is not None:
-            if type(effect) is Run:
-                effect = self._run(execution, effect.call)
+            if type(effect) is Call:
+                effect = self._run(execution, effect)
             elif type(effect) is Send:
                 self._data.writer.send(effect.data)
                 return False

@@ -49,11 +49,6 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    call: Call
-
-
-@dataclass(frozen=True, slots=True)
 class Cancel:
     """Ask a running call to stop."""
 
@@ -82,7 +77,8 @@ class Exit:
     message: str
 
 
-Effect = Load | Run | Cancel | Send | Stop | Exit
+# A Call as an effect says: run it.
+Effect = Load | Call | Cancel | Send | Stop | Exit
 
 
 class Phase(enum.Enum):
@@ -91,6 +87,11 @@ class Phase(enum.Enum):
     SERVING = "running calls"
     STOPPING = "finishing the calls that run"
     STOPPED = "done"
+
+
+# Looked up once: attributes of an enum and of a class cost more than a global on the way of every call.
+_CALL, _MORE, _ENCODING = Kind.CALL, Flag.MORE, Flag.ENCODING
+_SERVING, _STOPPING = Phase.SERVING, Phase.STOPPING
 
 
 class Session:
@@ -137,9 +138,11 @@ class Session:
 
     def finish(self, seq: int) -> Effect | None:
         """The call's RESULT or ERROR has been written."""
+        self._running.pop(seq, None)
+        if self.phase is not _STOPPING:
+            return None
         with self._lock:
-            self._running.pop(seq, None)
-            return self._stop_if_idle() if self.phase is Phase.STOPPING else None
+            return self._stop_if_idle()
 
     # --- what the host says
 
@@ -152,29 +155,19 @@ class Session:
             if incoming.kind == Kind.CREDIT:
                 read_credit(_body(incoming.body))
                 return None
-            self._unexpected(incoming, "control")
-            return None
+            return self._unexpected(incoming, "control")
         except Violation as violation:
             return Exit(VIOLATION_EXIT, str(violation))
 
     def on_data(self, incoming: Frame) -> Effect | None:
         try:
-            kind, flags, seq, body, payload = incoming
-            if kind not in DATA_TO_WORKER:
-                self._unexpected(incoming, "data")
-                return None
-            if (self.phase is Phase.HANDSHAKE or self.phase is Phase.LOADING) and kind != Kind.STOP:
-                raise Violation(f"frame of kind {kind} while {self.phase.value}")
-            if kind == Kind.CALL:
-                self._advance(seq)
-            if flags & Flag.MORE or kind == Kind.CHUNK:
-                whole = self._assemblies.take(incoming)
-                if whole is None:
-                    return self._cancelled_early(seq) if kind == Kind.CALL else None
-                kind, flags, seq, body, payload = whole
-            if kind == Kind.CALL:
-                return self._call(flags, seq, body, payload)
-            return self._other(kind, seq, body)
+            # One lock over all of it: a cancel that came between "seen" and "running" would be lost.
+            with self._lock:
+                kind, flags, seq, body, payload = incoming
+                if kind == _CALL and self.phase is _SERVING and not flags & _MORE:
+                    self._advance(seq)
+                    return self._call(flags, seq, body, payload)
+                return self._on_rare(incoming)
         except Violation as violation:
             return Exit(VIOLATION_EXIT, str(violation))
 
@@ -184,48 +177,57 @@ class Session:
 
     # --- parts
 
+    def _on_rare(self, incoming: Frame) -> Effect | None:
+        kind, _, seq, body, _ = incoming
+        if kind not in DATA_TO_WORKER:
+            return self._unexpected(incoming, "data")
+        if kind == Kind.STOP:
+            return self._stop(read_stop(_body(body)).reason)
+        if self.phase in (Phase.HANDSHAKE, Phase.LOADING):
+            raise Violation(f"frame of kind {kind} while {self.phase.value}")
+        if kind == Kind.PING:
+            self._advance(seq)
+            return Send(frame(Kind.PONG, seq), pong=True)
+        if kind == Kind.CALL:
+            self._advance(seq)
+        whole = self._assemblies.take(incoming)
+        if whole is None:
+            return self._cancelled_early(seq) if kind == Kind.CALL else None
+        if whole.kind == Kind.CALL:
+            return self._call(whole.flags, whole.seq, whole.body, whole.payload)
+        return None  # INPUT and INPUT_END: no function here reads an input stream yet
+
     def _call(self, flags: int, seq: int, body: bytes, payload: bytes) -> Effect:
         # Calls of one function mostly have the same body, byte for byte.
         if body != self._last_body:
             self._last_call = read_call(_body(body))
             self._last_body = body
         fields = self._last_call
-        call = Call(seq, fields, flags & Flag.ENCODING, payload)
+        if self._cancelled_ahead and seq in self._cancelled_ahead:
+            return _cancelled_before(seq, self._cancelled_ahead.pop(seq))
+        if len(payload) > self._max_payload or flags & TOO_LARGE:
+            return _refusal(seq, "PAYLOAD_TOO_LARGE", f"the input exceeds {self._max_payload} bytes")
+        call = Call(seq, fields, flags & _ENCODING, payload)
         if fields.timeout_ms is not None:
             call.deadline = time.monotonic() + fields.timeout_ms / 1000
-        too_large = flags & TOO_LARGE or len(payload) > self._max_payload
-        with self._lock:
-            if seq not in self._cancelled_ahead:
-                if too_large:
-                    return _refusal(seq, "PAYLOAD_TOO_LARGE", f"the input exceeds {self._max_payload} bytes")
-                self._running[seq] = call
-                return Run(call)
-            reason = self._cancelled_ahead.pop(seq)
-        return _cancelled_before(seq, reason)
+        self._running[seq] = call
+        return call
 
     def _cancelled_early(self, seq: int) -> Effect | None:
         """The first piece of a call came; if its cancel came before, there is no need for the rest."""
-        with self._lock:
-            reason = self._cancelled_ahead.pop(seq, None)
-            if reason is None:
-                return None
-            self._assemblies.abandon(seq)
+        reason = self._cancelled_ahead.pop(seq, None)
+        if reason is None:
+            return None
+        self._assemblies.abandon(seq)
         return _cancelled_before(seq, reason)
 
-    def _other(self, kind: int, seq: int, body: bytes) -> Effect | None:
-        if kind == Kind.PING:
-            self._advance(seq)
-            return Send(frame(Kind.PONG, seq), pong=True)
-        if kind == Kind.STOP:
-            self._stop_reason = read_stop(_body(body)).reason
-            with self._lock:
-                if self.phase is Phase.SERVING:
-                    self.phase = Phase.STOPPING
-                    return self._stop_if_idle()
-                if self.phase is not Phase.STOPPED:
-                    self._stop_early = True
-            return None
-        return None  # INPUT and INPUT_END: no function here reads an input stream yet
+    def _stop(self, reason: str) -> Effect | None:
+        self._stop_reason = reason
+        if self.phase is Phase.SERVING:
+            self.phase = Phase.STOPPING
+            return self._stop_if_idle()
+        self._stop_early = self.phase is not Phase.STOPPED
+        return None
 
     def _cancel(self, incoming: Frame) -> Effect | None:
         reason = read_cancel(_body(incoming.body))
@@ -256,26 +258,27 @@ class Session:
         return Load(welcome)
 
     def _advance(self, seq: int) -> None:
-        with self._lock:
-            if seq <= self._highest:
-                raise Violation(f"seq {seq} after {self._highest}")
-            self._highest = seq
-            if len(self._cancelled_ahead) > 1:
-                passed = [ahead for ahead in self._cancelled_ahead if ahead < seq]
-                for ahead in passed:
-                    del self._cancelled_ahead[ahead]
+        if seq <= self._highest:
+            raise Violation(f"seq {seq} after {self._highest}")
+        self._highest = seq
+        if self._cancelled_ahead:
+            # Numbers that were passed over were pings, or calls that the host never sent.
+            for passed in [ahead for ahead in self._cancelled_ahead if ahead < seq]:
+                del self._cancelled_ahead[passed]
 
     def _stop_if_idle(self) -> Effect | None:
-        if self._running:
+        # The one that ends the last call and the one that reads STOP may both come here.
+        if self._running or self.phase is not Phase.STOPPING:
             return None
         self.phase = Phase.STOPPED
         return Stop(self._stop_reason)
 
-    def _unexpected(self, incoming: Frame, lane: str) -> None:
+    def _unexpected(self, incoming: Frame, lane: str) -> Effect | None:
         if incoming.kind in KNOWN:
             raise Violation(f"frame of kind {incoming.kind} to a worker on the {lane} lane")
         if incoming.flags & Flag.CRITICAL:
             raise Violation(f"critical frame of unknown kind {incoming.kind}")
+        return None
 
 
 def _body(body: bytes) -> object:

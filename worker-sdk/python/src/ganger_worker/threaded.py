@@ -13,7 +13,7 @@ from .call import Call
 from .execution import Execution
 from .function import Function
 from .runner import Loop, next_effect
-from .session import Effect, Run, Send, Session, Stop
+from .session import Effect, Send, Session, Stop
 from .tasks import start
 from .transport import Lane
 
@@ -70,14 +70,14 @@ class Threaded:
     def _read_until_sync(self, execution: Execution) -> tuple[Call, Function]:
         while True:
             effect = next_effect(self._session, self._data)
-            if type(effect) is Run:
-                function = execution.find(effect.call)
+            if type(effect) is Call:
+                function = execution.find(effect)
                 if function is None:
-                    self._follow(self._session.finish(effect.call.seq))
+                    self._follow(self._session.finish(effect.seq))
                 elif function.needs_loop:
-                    self._loop().call_soon_threadsafe(self._begin, execution, effect.call, function)
+                    self._loop().call_soon_threadsafe(self._begin, execution, effect, function)
                 else:
-                    return effect.call, function
+                    return effect, function
             else:
                 self._follow(effect)
 

@@ -40,6 +40,9 @@ class Reader:
     def read(self) -> Frame:
         start = self._start
         view = self._view
+        if start == self._end:  # nothing held: the usual case
+            start = self._start = 0
+            self._end = self._receive(view)
         if self._end - start < HEADER_SIZE:
             self._fill(HEADER_SIZE)
             start = self._start
@@ -50,11 +53,12 @@ class Reader:
         if HEADER_SIZE + length > BUFFER:
             self._start = start
             return self._read_large(kind, flags, seq, body_length, length - body_length)
-        if self._end - start < length:
+        end = start + length
+        if end > self._end:
             self._fill(HEADER_SIZE + length)
             start = self._start + HEADER_SIZE
+            end = start + length
         payload_start = start + body_length
-        end = start + length
         self._start = end
         return Frame(kind, flags, seq, bytes(view[start:payload_start]), bytes(view[payload_start:end]))
 
@@ -127,14 +131,19 @@ class Writer:
         with self._lock:
             if self._waiting:
                 self._write_waiting()
-            self._write(data)
+            try:
+                sent = self._send(data)
+                if sent != len(data):
+                    self._sock.sendall(memoryview(data)[sent:])
+            except OSError as error:
+                raise HostGone(str(error)) from None
         if self._waiting:
             self._flush()
 
     def send_payload(self, kind: int, flags: int, seq: int, payload: bytes | bytearray | memoryview) -> None:
         """A frame without a body; a large payload is written from where it lies."""
         size = payload.nbytes if type(payload) is memoryview else len(payload)
-        head = header(kind, flags, seq, 0, size)
+        head = HEADER.pack(size, 0, kind, flags, 0, seq)
         if size <= JOIN_BELOW:
             self.send(head + payload)
         elif self.interleave and size > PIECE:
