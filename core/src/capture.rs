@@ -40,6 +40,7 @@ impl Capture {
     }
 
     /// The last 8 KiB so far, from the first whole line on.
+    #[cfg(test)]
     pub(crate) fn tail(&self) -> String {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner).text()
     }

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::crew::Lanes;
 use crate::error::{Error, ErrorCode};
 use crate::options::Endpoint as Place;
-use crate::process::{Registered, fork::ForkGate};
+use crate::process::{ProcessTag, Registered, fork::ForkGate};
 use crate::shared::Shared;
 
 /// How long a connection may take to say what it is.
@@ -47,6 +47,8 @@ pub(crate) struct Endpoint {
     directory: Option<PathBuf>,
     door: Arc<Door>,
     listening: JoinHandle<()>,
+    /// The file is that process's to remove, not a forked child's.
+    made_in: ProcessTag,
 }
 
 /// Who may come in, and who has one foot in.
@@ -90,12 +92,15 @@ impl Endpoint {
         let door =
             Arc::new(Door { pool: shared.weak(), tokens: Mutex::default(), waiting: Mutex::default() });
         let listening = shared.runtime.spawn(serve(listener, Arc::clone(&door)));
-        Ok(Self { address, directory, door, listening })
+        Ok(Self { address, directory, door, listening, made_in: ProcessTag::here() })
     }
 }
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
+        if !self.made_in.is_here() {
+            return;
+        }
         self.listening.abort();
         let _ = std::fs::remove_file(&self.address);
         if let Some(directory) = &self.directory {

@@ -137,14 +137,14 @@ impl Pool {
     /// Closes and blocks until the last worker is gone.
     pub fn close_blocking(&self, timeout: Option<Duration>) {
         let (sender, receiver) = mpsc::sync_channel(1);
-        self.close(timeout, Box::new(move || drop(sender.send(()))));
+        self.close(timeout, Box::new(move || sender.send(()).expect("this thread waits below")));
         let _ = receiver.recv();
     }
 
     /// Terminates and blocks until the last worker is gone.
     pub fn terminate_blocking(&self) {
         let (sender, receiver) = mpsc::sync_channel(1);
-        self.terminate(Box::new(move || drop(sender.send(()))));
+        self.terminate(Box::new(move || sender.send(()).expect("this thread waits below")));
         let _ = receiver.recv();
     }
 
@@ -203,8 +203,10 @@ impl Drop for CancelOnDrop<'_> {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.made_in.is_here() {
-            // The last worker's watcher holds what it needs until it is gone.
             self.shared.outlive_workers();
+        } else {
+            // Its locks may be held by threads that do not exist here: the copy stays in memory, untouched.
+            std::mem::forget(Arc::clone(&self.shared));
         }
     }
 }

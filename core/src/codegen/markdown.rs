@@ -4,7 +4,7 @@ use super::text::prose;
 use super::{GENERATED, error_records, stats_records};
 use crate::error::ERRORS;
 use crate::events::EVENTS;
-use crate::options::{OptionKind, OptionRow, Surface, call_options, camel, pool_options};
+use crate::options::{OptionKind, OptionRow, Surface, call_options, camel, close_options, pool_options};
 use crate::shape::{FieldKind, RecordShape};
 
 pub(super) fn options() -> String {
@@ -18,7 +18,9 @@ pub(super) fn options() -> String {
     out += "## Pool\n\n";
     out += &option_table(pool_options());
     out += "\n## Call\n\n";
-    out + &option_table(call_options())
+    out += &option_table(call_options());
+    out += "\n## Closing\n\n";
+    out + &option_table(close_options())
 }
 
 pub(super) fn errors() -> String {

@@ -3,7 +3,7 @@
 use super::text::{prose, wrap};
 use super::{GENERATED, stats_records};
 use crate::events::EVENTS;
-use crate::options::{OptionKind, OptionRow, Surface, call_options, camel, pool_options};
+use crate::options::{OptionKind, OptionRow, Surface, call_options, camel, close_options, pool_options};
 use crate::shape::{FieldKind, RecordShape};
 
 pub(super) fn options() -> String {
@@ -24,6 +24,12 @@ pub(super) fn options() -> String {
         "CallOptions",
         "Options of a call. Null or left out is the default.",
         call_options(),
+    );
+    out.push('\n');
+    out += &option_interface(
+        "CloseOptions",
+        "Options of closing a pool. Null or left out is the default.",
+        close_options(),
     );
     out
 }

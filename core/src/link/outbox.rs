@@ -247,7 +247,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::{ForkGate, Registered};
+    use crate::process::{Registered, fork::ForkGate};
     use ganger_protocol::{Assembler, Decoder, Encoding, Limits};
     use tokio::io::AsyncReadExt;
     use tokio::net::UnixStream;
@@ -327,6 +327,8 @@ mod tests {
     fn close_tells_begun_calls_from_others() {
         block_on(async {
             let (ours, _theirs) = pair();
+            // The reactor knows nothing of a socket before its first turn.
+            ours.writable().await.unwrap();
             let outbox = Outbox::new(false);
             outbox.push(call(1, 10));
             outbox.push(call(2, 4_000_000));
@@ -334,7 +336,7 @@ mod tests {
             outbox.flush(&ours);
             assert_eq!(outbox.close(), [3]);
             outbox.push(call(4, 10));
-            assert_eq!(outbox.close(), []);
+            assert!(outbox.close().is_empty());
         });
     }
 }

@@ -2,6 +2,7 @@
 //! their rows, so a new option is a new row and a new field.
 
 mod call;
+mod close;
 mod cpus;
 pub mod duration;
 mod error;
@@ -17,6 +18,7 @@ mod worker;
 mod tests;
 
 pub use call::{CallOptions, Limit, call_options};
+pub use close::{CloseOptions, close_options};
 pub use cpus::usable_cpus;
 pub use error::OptionError;
 pub use pool::{Endpoint, PoolOptions, WhenFull, pool_options};

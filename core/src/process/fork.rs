@@ -32,6 +32,7 @@ impl ProcessTag {
 }
 
 /// True if this process is a forked copy of one that had used Ganger before the fork.
+#[cfg(test)]
 pub(crate) fn is_forked_child() -> bool {
     let here = pid();
     ORIGIN.load(Ordering::Acquire) != here

@@ -1,4 +1,4 @@
-//! Signals: killing a group, naming a number, keeping the host's handlers off our threads.
+//! Signals: killing a group, keeping the host's handlers off our threads.
 
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::Pid;
@@ -9,11 +9,6 @@ pub(crate) fn kill_group(group: i32) {
     if group > 1 {
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
     }
-}
-
-/// `SIGKILL` for 9. None for a number without a name (a real-time signal).
-pub(crate) fn name(signal: i32) -> Option<&'static str> {
-    Signal::try_from(signal).ok().map(Signal::as_str)
 }
 
 /// Leaves the host's signals to the host's own threads. Faults stay open: a blocked one would kill without a report.
@@ -34,15 +29,3 @@ const FAULTS: [Signal; 7] = [
     Signal::SIGSEGV,
     Signal::SIGTRAP,
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signals_have_names() {
-        assert_eq!(name(9), Some("SIGKILL"));
-        assert_eq!(name(11), Some("SIGSEGV"));
-        assert_eq!(name(1000), None);
-    }
-}

@@ -16,6 +16,7 @@ pub(crate) trait Sampler: Send {
     /// The private bytes of one worker's tree with every page that several processes have counted once, which `sample`
     /// cannot see. Costs a millisecond a process and holds the process up meanwhile: only before a worker of several
     /// processes is replaced. None where the system does not tell.
+    #[cfg_attr(not(test), expect(dead_code, reason = "what replaces workers for their memory asks it"))]
     fn confirm(&mut self, pid: u32) -> Option<u64>;
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ganger_protocol::message::{Contract, ErrorReport, Hello};
+use ganger_protocol::message::{Contract, ErrorReport};
 use ganger_scheduler::{CallId, Config, Input as News, Scheduler, Timestamp, WorkerId};
 use tokio::sync::Notify;
 
@@ -104,9 +104,9 @@ pub(crate) enum Handshake {
     /// Nothing was heard.
     Silent,
     /// It was welcomed and loads its code.
-    Welcomed(Hello),
+    Welcomed,
     /// It takes calls of these functions.
-    Ready(Hello, Arc<[Contract]>),
+    Ready(Arc<[Contract]>),
 }
 
 /// Why a worker did not become ready.
@@ -179,8 +179,8 @@ impl Books {
     /// The contract of a function, as any ready worker tells it.
     pub(crate) fn functions(&self) -> Option<Arc<[Contract]>> {
         self.crew.values().find_map(|member| match &member.handshake {
-            Handshake::Ready(_, contracts) => Some(Arc::clone(contracts)),
-            Handshake::Silent | Handshake::Welcomed(_) => None,
+            Handshake::Ready(contracts) => Some(Arc::clone(contracts)),
+            Handshake::Silent | Handshake::Welcomed => None,
         })
     }
 }

@@ -158,7 +158,7 @@ impl Books {
         if let Process::Attached { pid, .. } = &mut member.process {
             *pid = u32::try_from(hello.pid).ok();
         }
-        member.handshake = Handshake::Welcomed(hello);
+        member.handshake = Handshake::Welcomed;
         if let Some(link) = member.link().cloned() {
             link.push(Lane::Control, Frame::new(Kind::Welcome, 0).with_body(welcome.encode()));
             aftermath.flush(link);
@@ -175,7 +175,7 @@ impl Books {
         let ready = Ready::decode(&frame.body).map_err(|error| error.to_string())?;
         let member = self.crew.get_mut(&heard.worker).ok_or("a READY after the end")?;
         match std::mem::replace(&mut member.handshake, Handshake::Silent) {
-            Handshake::Welcomed(hello) => member.handshake = Handshake::Ready(hello, ready.functions.into()),
+            Handshake::Welcomed => member.handshake = Handshake::Ready(ready.functions.into()),
             Handshake::Silent => return Err("READY before HELLO".to_owned()),
             Handshake::Ready(..) => return Err("a second READY".to_owned()),
         }
@@ -250,7 +250,7 @@ impl Books {
     fn require_ready(&self, worker: WorkerId, kind: Kind) -> Result<(), Violation> {
         match self.crew.get(&worker).map(|member| &member.handshake) {
             Some(Handshake::Ready(..)) => Ok(()),
-            Some(Handshake::Silent | Handshake::Welcomed(_)) | None => Err(format!("{kind} before READY")),
+            Some(Handshake::Silent | Handshake::Welcomed) | None => Err(format!("{kind} before READY")),
         }
     }
 

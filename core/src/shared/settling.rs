@@ -155,7 +155,13 @@ impl Obituary {
     pub(super) fn death(&self, of: Cause) -> WorkerDeath {
         let culprit = match of {
             Cause::CancelKill { culprit } => self.asked.get(&culprit).map(|function| function.to_string()),
-            _ => None,
+            Cause::Close
+            | Cause::Detached
+            | Cause::Exit
+            | Cause::NotStarted
+            | Cause::Protocol
+            | Cause::Signal
+            | Cause::StartTimeout => None,
         };
         WorkerDeath { cause: cause(of), culprit, ..self.record.clone() }
     }

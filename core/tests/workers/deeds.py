@@ -1,0 +1,98 @@
+"""What a worker may do to a pool, one deed a function."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from ganger_worker import action, context, shutdown, startup
+
+if os.environ.get("DIE_AT_IMPORT"):
+    os.kill(os.getpid(), getattr(signal, os.environ["DIE_AT_IMPORT"])) if os.environ["DIE_AT_IMPORT"].startswith(
+        "SIG"
+    ) else os._exit(int(os.environ["DIE_AT_IMPORT"]))
+
+
+@startup
+def noisy_start() -> None:
+    if os.environ.get("NOISY"):
+        print("printed at import")
+        threading.Thread(target=lambda: print("printed by a thread")).start()
+        os.write(1, b"written from below\n")
+        subprocess.run(["sh", "-c", "echo printed by a grandchild; echo complaint of a grandchild >&2"], check=True)
+
+
+@shutdown
+def last_deed() -> None:
+    how = os.environ.get("DIE_AT_STOP")
+    if how:
+        leave(how)
+
+
+@action
+def echo(x: object) -> object:
+    return x
+
+
+@action
+def pid() -> int:
+    return os.getpid()
+
+
+@action
+def leave(how: str) -> None:
+    if how.startswith("SIG"):
+        os.kill(os.getpid(), getattr(signal, how))
+        time.sleep(60)
+    elif how == "abort":
+        os.abort()
+    os._exit(int(how))
+
+
+@action
+def sleep(seconds: float) -> str:
+    time.sleep(seconds)
+    return "slept"
+
+
+@action
+async def nap(seconds: float) -> str:
+    import asyncio
+
+    await asyncio.sleep(seconds)
+    return "napped"
+
+
+@action
+def stubborn() -> None:
+    while True:
+        time.sleep(0.01)
+
+
+@action
+def polite() -> str:
+    while not context.cancelled:
+        time.sleep(0.005)
+    return "stopped"
+
+
+@action
+def note_and_die(path: str) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(f"{os.getpid()}\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@action
+def complain(lines: int) -> None:
+    for number in range(lines):
+        print(f"complaint {number}", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(1)
+
+
+@action
+def grandchild() -> int:
+    return subprocess.Popen(["sleep", "1000"]).pid
