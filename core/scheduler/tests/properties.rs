@@ -38,12 +38,17 @@ fn a_law_that_is_broken_is_found_and_cut_down() {
     };
     let story = (0..).map(Story::from_seed).find(broken).expect("some seed starts a worker");
     let small = shrink::cut_down(story, broken);
-    let submissions = small.commands.iter().filter(|command| matches!(command.deed, Deed::Submit(..))).count();
-    assert_eq!((small.commands.len(), submissions, small.starts.len()), (1, 1, 0), "one submission is enough");
+    let submissions =
+        small.commands.iter().filter(|command| matches!(command.deed, Deed::Submit(..))).count();
+    assert_eq!(
+        (small.commands.len(), submissions, small.starts.len()),
+        (1, 1, 0),
+        "one submission is enough"
+    );
 }
 
 /// Plays a story to its end and holds its history to the laws about ends.
-pub(super) fn play(story: &Story) -> Result<History, Broken> {
+fn play(story: &Story) -> Result<History, Broken> {
     let mut simulator = Simulator::new(story.config.clone());
     simulator.script_starts(story.starts.iter().copied());
     let verdict = live(&mut simulator, story);
@@ -90,7 +95,10 @@ fn report(seed: u64) -> String {
     )
 }
 
-#[expect(clippy::disallowed_methods, reason = "the length of the run is the runner's choice, not the scheduler's")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the length of the run is the runner's choice, not the scheduler's"
+)]
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))

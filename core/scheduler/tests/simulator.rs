@@ -11,9 +11,11 @@ mod world;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ganger_scheduler::{Action, CallId, CallSpec, Config, Exit, Input, PoolPhase, Scheduler, Timestamp, WorkerId};
+use ganger_scheduler::{
+    Action, CallId, CallSpec, Config, Exit, Input, PoolPhase, Scheduler, Timestamp, WorkerId,
+};
 
-pub(crate) use describe::describe;
+pub(crate) use describe::{describe, describe_input, of_settlement as describe_settlement};
 pub(crate) use history::{History, Stimulus};
 pub(crate) use observer::Observer;
 pub(crate) use random::Random;

@@ -102,7 +102,9 @@ impl Scheduler {
     /// that may yet be started.
     pub(super) fn room_to_come(&self) -> u64 {
         let startable = self.config.workers.saturating_sub(self.roster.own_alive());
-        self.placement.room() + self.room_of_starting() + u64::from(startable) * u64::from(self.config.concurrency)
+        self.placement.room()
+            + self.room_of_starting()
+            + u64::from(startable) * u64::from(self.config.concurrency)
     }
 
     fn wants_workers(&self) -> bool {

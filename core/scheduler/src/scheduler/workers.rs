@@ -90,7 +90,8 @@ impl Scheduler {
         }
         let cause = worker.death_cause(exit);
         let reason = self.reason(&worker, cause);
-        let had_calls = !worker.asked.is_empty() || worker.running.keys().any(|call| !unwritten.contains(call));
+        let had_calls =
+            !worker.asked.is_empty() || worker.running.keys().any(|call| !unwritten.contains(call));
         self.count_death(&worker, reason, exit, had_calls);
         self.emit(Event::WorkerExit {
             worker: id,
@@ -180,7 +181,13 @@ impl Scheduler {
     }
 
     /// `had_calls`: some call had reached it, so that its death may be that call's doing.
-    fn bad_start(&self, worker: &Worker, reason: ExitReason, exit: Exit, had_calls: bool) -> Option<BadStart> {
+    fn bad_start(
+        &self,
+        worker: &Worker,
+        reason: ExitReason,
+        exit: Exit,
+        had_calls: bool,
+    ) -> Option<BadStart> {
         let early = worker.answered == 0
             && worker.ready_since().is_none_or(|since| self.now.since(since) < EARLY_DEATH);
         let ours = matches!(worker.phase, Phase::Killed { .. });

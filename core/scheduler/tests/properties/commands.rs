@@ -105,14 +105,17 @@ impl Deed {
 impl Lie {
     fn input(&self, simulator: &Simulator) -> Option<Input> {
         let call = |number: u64| CallId(1 + number % (simulator.calls_submitted() + 2));
-        let nobody = |number: u64| WorkerId { index: u32::try_from(number % 4).expect("small"), generation: u32::MAX };
+        let nobody =
+            |number: u64| WorkerId { index: u32::try_from(number % 4).expect("small"), generation: u32::MAX };
         Some(match *self {
             Self::ReadyAgain(worker) => Input::Ready { worker: some_worker(simulator, worker)? },
             Self::Answers(worker, id) => {
                 Input::Answered { worker: some_worker(simulator, worker)?, call: call(id) }
             }
             Self::AnswersAsNobody(id) => Input::Answered { worker: nobody(id), call: call(id) },
-            Self::SpeaksOf(worker, id) => Input::Heard { worker: some_worker(simulator, worker)?, call: call(id) },
+            Self::SpeaksOf(worker, id) => {
+                Input::Heard { worker: some_worker(simulator, worker)?, call: call(id) }
+            }
             Self::ExitOfNobody(id) => {
                 Input::Exited { worker: nobody(id), exit: Exit::Code(1), unwritten: vec![call(id)] }
             }
@@ -154,7 +157,8 @@ fn start(random: &mut Random, fate: &Fate) -> Start {
 
 fn command(random: &mut Random, config: &Config, fate: &Fate, hurry: u64) -> Command {
     let wait = random.span(hurry);
-    let deed = if random.percent(fate.meddling) { meddle(random, fate) } else { submit(random, config, fate) };
+    let deed =
+        if random.percent(fate.meddling) { meddle(random, fate) } else { submit(random, config, fate) };
     Command { wait, deed }
 }
 

@@ -12,7 +12,9 @@ pub(super) fn tried(story: &Story) -> Result<usize, String> {
         Ok(Err(broken)) => Err(broken.0),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
-            Err(text.unwrap_or_else(|| panic.downcast_ref::<&str>().map_or_else(String::new, ToString::to_string)))
+            Err(text.unwrap_or_else(|| {
+                panic.downcast_ref::<&str>().map_or_else(String::new, ToString::to_string)
+            }))
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Inputs and actions in a few words, for histories and for the transition table.
 
 use ganger_scheduler::{
-    Action, CallSpec, CancelReason, DeathCause, Event, Exit, ExitReason, Failure, Input, KillCause, Settlement, Started,
+    Action, CallSpec, CancelReason, DeathCause, Event, Exit, ExitReason, Failure, Input, KillCause,
+    Settlement, Started,
 };
 
 pub(crate) fn describe(action: &Action) -> String {
@@ -13,7 +14,9 @@ pub(crate) fn describe(action: &Action) -> String {
             Some(rest) => format!("assign {call} to {worker}, attempt {attempt}, {rest:?} left"),
             None => format!("assign {call} to {worker}, attempt {attempt}"),
         },
-        Action::Cancel { worker, call, reason } => format!("ask {worker} to stop {call} ({})", of_cancel(*reason)),
+        Action::Cancel { worker, call, reason } => {
+            format!("ask {worker} to stop {call} ({})", of_cancel(*reason))
+        }
         Action::Stop { worker, timeout } => format!("stop {worker} within {timeout:?}"),
         Action::Kill { worker, cause } => format!("kill {worker} ({})", of_kill(*cause)),
         Action::Settle { call, settlement } => format!("settle {call}: {}", of_settlement(settlement)),
@@ -36,7 +39,8 @@ pub(crate) fn describe_input(input: &Input) -> String {
         Input::Violated { worker } => format!("{worker} breaks the protocol"),
         Input::Exited { worker, exit, unwritten } => {
             let calls: Vec<String> = unwritten.iter().map(ToString::to_string).collect();
-            let rest = if calls.is_empty() { String::new() } else { format!(", unwritten {}", calls.join(" ")) };
+            let rest =
+                if calls.is_empty() { String::new() } else { format!(", unwritten {}", calls.join(" ")) };
             format!("{worker} exits ({}){rest}", of_exit(*exit))
         }
     }
@@ -58,7 +62,9 @@ fn of_spec(spec: &CallSpec) -> String {
     if spec.idempotent {
         words += &format!(" retries {}", spec.retries);
     }
-    for (name, value, usual) in [("slots", i64::from(spec.slots), 1), ("priority", i64::from(spec.priority), 0)] {
+    for (name, value, usual) in
+        [("slots", i64::from(spec.slots), 1), ("priority", i64::from(spec.priority), 0)]
+    {
         if value != usual {
             words += &format!(" {name} {value}");
         }
@@ -66,7 +72,7 @@ fn of_spec(spec: &CallSpec) -> String {
     words
 }
 
-fn of_settlement(settlement: &Settlement) -> String {
+pub(crate) fn of_settlement(settlement: &Settlement) -> String {
     match settlement {
         Settlement::Answered { attempts } => format!("answered, attempts {attempts}"),
         Settlement::Failed { failure, started, attempts } => {

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use ganger_scheduler::{
-    Action, CallId, CallSpec, Config, Counters, Event, Failure, Input, PoolPhase, Scheduler, Settlement, Started,
-    Timestamp, WorkerId,
+    Action, CallId, CallSpec, Config, Counters, Event, Failure, Input, PoolPhase, Scheduler, Settlement,
+    Started, Timestamp, WorkerId,
 };
 
 use super::Broken;
@@ -31,6 +31,8 @@ struct Call {
     attempts: u32,
     lost: u32,
     started: Started,
+    /// The same of attempts that are over.
+    started_before: Started,
     place: Place,
 }
 
@@ -88,7 +90,9 @@ impl Observer {
     ) -> Verdict {
         let was_closed = self.closed;
         let forsaken_for = self.forsaken_since.map(|since| step.at.since(since));
-        law(forsaken_for.is_none_or(|span| span <= LONGEST_BACKOFF), || "calls wait and nobody is started".into())?;
+        law(forsaken_for.is_none_or(|span| span <= LONGEST_BACKOFF), || {
+            "calls wait and nobody is started".into()
+        })?;
         match &step.stimulus {
             Stimulus::Input(input) => {
                 let meant = self.hear(step, input, phase)?;
@@ -155,7 +159,9 @@ impl Observer {
             }
             Input::Answered { worker, call } => return self.hear_answer(step, *worker, *call),
             Input::Violated { worker } => return Ok(self.workers.contains_key(worker)),
-            Input::Exited { worker, unwritten, .. } => return self.hear_exit(step, *worker, unwritten, phase),
+            Input::Exited { worker, unwritten, .. } => {
+                return self.hear_exit(step, *worker, unwritten, phase);
+            }
         }
         Ok(true)
     }
@@ -163,18 +169,26 @@ impl Observer {
     fn hear_submit(&mut self, step: &Step, id: CallId, spec: &CallSpec, phase: PoolPhase) -> Verdict {
         self.counters.submitted += 1;
         let refusal = step.actions.iter().find_map(|action| match action {
-            Action::Settle { call, settlement: Settlement::Failed { failure, .. } } if *call == id => Some(failure),
+            Action::Settle { call, settlement: Settlement::Failed { failure, .. } } if *call == id => {
+                Some(failure)
+            }
             _ => None,
         });
         let has_room = self.admits(spec);
         match refusal {
-            Some(Failure::QueueFull { .. }) => law(!has_room, || format!("{id} was refused though there is room"))?,
-            Some(Failure::PoolClosed) => law(phase != PoolPhase::Running, || format!("{id}: the pool is open"))?,
+            Some(Failure::QueueFull { .. }) => {
+                law(!has_room, || format!("{id} was refused though there is room"))?
+            }
+            Some(Failure::PoolClosed) => {
+                law(phase != PoolPhase::Running, || format!("{id}: the pool is open"))?
+            }
             Some(Failure::TooManySlots { .. }) => {
                 law(spec.slots > self.config.concurrency, || format!("{id}: its slots are not too many"))?;
             }
             Some(_) => {}
-            None => law(has_room && phase == PoolPhase::Running, || format!("{id} should have been refused"))?,
+            None => {
+                law(has_room && phase == PoolPhase::Running, || format!("{id} should have been refused"))?
+            }
         }
         let call = Call {
             spec: spec.clone(),
@@ -182,6 +196,7 @@ impl Observer {
             attempts: 0,
             lost: 0,
             started: Started::No,
+            started_before: Started::No,
             place: Place::Fresh,
         };
         law(self.calls.insert(id, call).is_none(), || format!("{id} was submitted twice"))
@@ -212,7 +227,8 @@ impl Observer {
 
     fn room_to_come(&self) -> u64 {
         let own = self.workers.values().filter(|worker| worker.own && worker.is_alive()).count() as u64;
-        let startable = u64::from(self.config.workers).saturating_sub(own) * u64::from(self.config.concurrency);
+        let startable =
+            u64::from(self.config.workers).saturating_sub(own) * u64::from(self.config.concurrency);
         startable + self.workers.values().map(|worker| u64::from(worker.room(&self.config))).sum::<u64>()
     }
 
@@ -220,8 +236,12 @@ impl Observer {
     fn waiting(&self) -> Vec<((Reverse<i32>, bool, CallId), CallId)> {
         let rank = |id: CallId, call: &Call| (Reverse(call.spec.priority), call.place == Place::Fresh, id);
         let waits = |call: &&Call| matches!(call.place, Place::Fresh | Place::Returned);
-        let mut waiting: Vec<_> =
-            self.calls.iter().filter(|(_, call)| waits(call)).map(|(&id, call)| (rank(id, call), id)).collect();
+        let mut waiting: Vec<_> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| waits(call))
+            .map(|(&id, call)| (rank(id, call), id))
+            .collect();
         waiting.sort_unstable();
         waiting
     }
@@ -232,7 +252,9 @@ impl Observer {
             matches!(action, Action::Settle { call, settlement: Settlement::Answered { .. } } if *call == id)
         });
         let should = held.is_some_and(|(_, caller_is_settled)| !caller_is_settled);
-        law(settles == should, || format!("{worker} answered {id}, settled by it: {settles}, should be: {should}"))?;
+        law(settles == should, || {
+            format!("{worker} answered {id}, settled by it: {settles}, should be: {should}")
+        })?;
         Ok(held.is_some())
     }
 
@@ -248,15 +270,16 @@ impl Observer {
         for (&held, _) in worker.holds.iter().filter(|(_, (_, caller_is_settled))| !caller_is_settled) {
             let call = self.calls.get_mut(&held).expect("what a worker holds was submitted");
             let died = step.actions.iter().any(|action| is_death_of(action, held, id));
-            let may_repeat = call.spec.idempotent && call.lost < call.spec.retries && phase == PoolPhase::Running;
+            let may_repeat =
+                call.spec.idempotent && call.lost < call.spec.retries && phase == PoolPhase::Running;
             if unwritten.contains(&held) {
                 call.attempts -= 1;
-                // What an earlier attempt did stands; this one never was.
-                call.started = if call.lost == 0 { Started::No } else { call.started };
+                call.started = call.started_before;
                 call.place = Place::Returned;
                 law(!died, || format!("{held} was never written and is told of a death"))?;
             } else if may_repeat {
                 call.lost += 1;
+                call.started_before = call.started;
                 call.place = Place::Returned;
                 law(!died, || format!("{held} may run again and is told of a death"))?;
             } else {
@@ -282,7 +305,9 @@ impl Observer {
             Action::Emit(event) => self.see_event(event),
             Action::Closed => {
                 self.closed = true;
-                law(self.workers.is_empty() && self.all_settled(), || "closed with workers or calls left".into())
+                law(self.workers.is_empty() && self.all_settled(), || {
+                    "closed with workers or calls left".into()
+                })
             }
         }
     }
@@ -348,13 +373,17 @@ impl Observer {
                 let cancelled = *failure == Failure::Cancelled;
                 self.counters.cancelled += u64::from(cancelled);
                 self.counters.failed += u64::from(!cancelled);
-                law(*started == call.started, || format!("{id}: started {started:?}, it was {:?}", call.started))?;
+                law(*started == call.started, || {
+                    format!("{id}: started {started:?}, it was {:?}", call.started)
+                })?;
                 *attempts
             }
         };
         law(told == call.attempts, || format!("{id}: {told} attempts, there were {}", call.attempts))?;
         let age = step.at.since(call.submitted_at);
-        law(call.spec.deadline.is_none_or(|deadline| age <= deadline), || format!("{id} outlived its deadline"))
+        law(call.spec.deadline.is_none_or(|deadline| age <= deadline), || {
+            format!("{id} outlived its deadline")
+        })
     }
 
     fn see_event(&mut self, event: &Event) -> Verdict {
@@ -365,11 +394,15 @@ impl Observer {
             }
             Event::QueueDrain => {
                 let was_full = std::mem::replace(&mut self.queue_is_full, false);
-                law(was_full && self.waiting().is_empty(), || "the queue drained that was not full, or not yet".into())
+                law(was_full && self.waiting().is_empty(), || {
+                    "the queue drained that was not full, or not yet".into()
+                })
             }
             Event::CallRetry { call, attempt, .. } => {
                 self.counters.retried += 1;
-                law(self.calls[call].attempts == *attempt, || format!("{call}: attempt {attempt} was not the last"))
+                law(self.calls[call].attempts == *attempt, || {
+                    format!("{call}: attempt {attempt} was not the last")
+                })
             }
             Event::WorkerStart { .. } | Event::WorkerReady { .. } | Event::WorkerExit { .. } => Ok(()),
         }
@@ -377,7 +410,8 @@ impl Observer {
 
     /// After the clocks have fired nobody waits for a first attempt longer than he wants to.
     fn check_patience(&self, now: Timestamp) -> Verdict {
-        let over = |call: &Call| call.spec.queue_timeout.is_some_and(|span| now.since(call.submitted_at) >= span);
+        let over =
+            |call: &Call| call.spec.queue_timeout.is_some_and(|span| now.since(call.submitted_at) >= span);
         let waiting = self.waiting();
         let tired = waiting.iter().find(|(_, id)| self.calls[id].attempts == 0 && over(&self.calls[id]));
         law(tired.is_none(), || format!("{} waits beyond its queue timeout", tired.expect("just seen").1))
@@ -396,7 +430,8 @@ impl Observer {
         law(scheduler.calls(now).count() == open, || "calls() does not show what is open".into())?;
         if let Some(&(_, head)) = waiting.first() {
             let slots = self.calls[&head].spec.slots;
-            let idle = self.workers.iter().find(|(_, seen)| seen.takes_calls() && seen.room(&self.config) >= slots);
+            let idle =
+                self.workers.iter().find(|(_, seen)| seen.takes_calls() && seen.room(&self.config) >= slots);
             law(idle.is_none(), || format!("{head} waits while {} has room", idle.expect("just seen").0))?;
         }
         law(!self.closed || scheduler.poll_timeout().is_none(), || "a closed pool wants to be woken".into())?;

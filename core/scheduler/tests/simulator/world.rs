@@ -64,7 +64,9 @@ impl World {
         while self.next_moment().is_some_and(|at| at <= now) {
             let (_, happening) = self.agenda.pop_first().expect("its key was seen a line ago");
             match happening {
-                Happening::Report(worker, input) if self.processes.contains_key(&worker) => return Some(input),
+                Happening::Report(worker, input) if self.processes.contains_key(&worker) => {
+                    return Some(input);
+                }
                 Happening::Report(..) => {}
                 Happening::Death(worker, exit) => {
                     if let Some(input) = self.die(worker, exit) {
@@ -81,7 +83,8 @@ impl World {
         let process = self.processes.remove(&worker)?;
         let exit = if process.attached { Exit::Detached } else { exit };
         let unwritten = |run: &Run| matches!(run.conduct, Conduct::Unwritten(..));
-        let unwritten = process.calls.iter().filter(|(_, run)| unwritten(run)).map(|(&call, _)| call).collect();
+        let unwritten =
+            process.calls.iter().filter(|(_, run)| unwritten(run)).map(|(&call, _)| call).collect();
         Some(Input::Exited { worker, exit, unwritten })
     }
 
