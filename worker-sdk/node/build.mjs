@@ -1,7 +1,7 @@
 // Bundles the SDK into dist/: main.js (the worker), index.js and index.cjs (what user code imports),
 // control-thread.cjs, and test/parts.js (the parts, for the tests; not published).
 
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { build } from 'esbuild'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -39,3 +39,5 @@ await Promise.all([
   }),
   build({ ...common, format: 'esm', entryPoints: ['test/parts.ts'], outfile: 'dist/test/parts.js' }),
 ])
+// The folder is copied next to native modules, away from package.json: it must say by itself what its .js files are.
+writeFileSync('dist/package.json', '{ "type": "module" }\n')

@@ -1,21 +1,24 @@
 // MessagePack in: reads one value from a range of a buffer. Strict: nothing but the values of SPEC chapter 8,
-// nothing after the value, no guess about broken bytes. Byte strings are copied, since the range is reused.
+// nothing after the value, no guess about broken bytes. Byte strings are copied where the range is used again.
 
 import { NotDecodable, type PathStep, pathText } from './path.js'
 
 const LONG_STRING = 24
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Byte strings from here on are views into bytes that belong to the value. */
+const VIEW_FROM = 16 * 1024
+const MAX_DEPTH = 512
 const MAX_BODY_DEPTH = 64
 const UNREADABLE = Symbol('unreadable')
 const MAX_DATE_SECONDS = 8_640_000_000_000n
 
-/** Reads the one value in `source[start, end)`. */
-export function decode(source: Buffer, start = 0, end = source.length, maxDepth = 512): unknown {
-  const reader = new Reader(source, start, end, maxDepth)
+/** Reads the one value in `source[start, end)`. `owned`: nobody else uses these bytes, large byte strings may be views. */
+export function decode(source: Buffer, start = 0, end = source.length, owned = false): unknown {
+  const reader = new Reader(source, start, end, owned ? 'owned' : 'shared')
   try {
     return reader.one()
   } catch (error) {
-    throw error instanceof NotDecodable ? explain(source, start, end, maxDepth, error) : error
+    throw error instanceof NotDecodable ? explain(source, start, end, error) : error
   }
 }
 
@@ -24,31 +27,38 @@ export function decode(source: Buffer, start = 0, end = source.length, maxDepth 
  * keys become UNREADABLE, which is of the wrong type wherever we look.
  */
 export function decodeBody(source: Buffer, start: number, end: number): unknown {
-  return new Reader(source, start, end, MAX_BODY_DEPTH, null, true).one()
+  return new Reader(source, start, end, 'body').one()
 }
 
 /** Reads again with a trace, so that the usual read pays nothing for paths. */
-function explain(source: Buffer, start: number, end: number, maxDepth: number, first: NotDecodable): NotDecodable {
+function explain(source: Buffer, start: number, end: number, first: NotDecodable): NotDecodable {
   const trace: PathStep[] = []
   try {
-    new Reader(source, start, end, maxDepth, trace).one()
+    new Reader(source, start, end, 'shared', trace).one()
   } catch (error) {
     if (error instanceof NotDecodable) return new NotDecodable(error.what, pathText(trace))
   }
   return first
 }
 
+/** `body`: of a frame. Else a payload, in bytes that are used again (`shared`) or belong to it (`owned`). */
+type Mode = 'body' | 'shared' | 'owned'
+
 class Reader {
   #depth = 0
+  private readonly lenient: boolean
+  private readonly maxDepth: number
 
   constructor(
     private readonly source: Buffer,
     private at: number,
     private readonly end: number,
-    private readonly maxDepth: number,
+    private readonly mode: Mode,
     private readonly trace: PathStep[] | null = null,
-    private readonly lenient = false,
-  ) {}
+  ) {
+    this.lenient = mode === 'body'
+    this.maxDepth = this.lenient ? MAX_BODY_DEPTH : MAX_DEPTH
+  }
 
   one(): unknown {
     const value = this.#read()
@@ -174,7 +184,7 @@ class Reader {
   #string(length: number): string {
     const start = this.#take(length)
     if (length < LONG_STRING) {
-      const text = asciiText(this.source, start, start + length)
+      const text = shortText(this.source, start, length)
       if (text !== undefined) return text
     }
     const text = this.source.utf8Slice(start, start + length)
@@ -193,6 +203,7 @@ class Reader {
 
   #binary(length: number): Buffer {
     const start = this.#take(length)
+    if (this.mode === 'owned' && length >= VIEW_FROM) return this.source.subarray(start, start + length)
     const copy = Buffer.allocUnsafeSlow(length)
     this.source.copy(copy, 0, start, start + length)
     return copy
@@ -230,9 +241,32 @@ class Reader {
   }
 }
 
-function asciiText(source: Buffer, start: number, end: number): string | undefined {
-  for (let at = start; at < end; at++) if ((source[at] as number) > 0x7f) return undefined
-  return source.latin1Slice(start, end)
+/**
+ * Short ASCII strings read before: keys, names and choices come again and again, and comparing bytes is far cheaper
+ * than making a string of them.
+ */
+const RECENT = 1024
+const recent: string[] = new Array<string>(RECENT).fill('')
+
+function shortText(source: Buffer, start: number, length: number): string | undefined {
+  if (length === 0) return ''
+  let hash = length
+  for (let at = start; at < start + length; at++) {
+    const byte = source[at] as number
+    if (byte > 0x7f) return undefined
+    hash = (hash * 31 + byte) | 0
+  }
+  const slot = hash & (RECENT - 1)
+  const known = recent[slot] as string
+  if (known.length === length && isSame(known, source, start)) return known
+  const text = source.latin1Slice(start, start + length)
+  recent[slot] = text
+  return text
+}
+
+function isSame(text: string, source: Buffer, start: number): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) !== source[start + index]) return false
+  return true
 }
 
 function narrow(value: bigint): number | bigint {

@@ -115,7 +115,8 @@ function argumentsOf(call: Call): unknown[] {
 
 function inputOf(call: Call): unknown {
   const { bytes, payloadAt, end } = call
-  if (call.encoding === Encoding.MESSAGEPACK) return payloadAt === end ? null : decode(bytes, payloadAt, end)
+  if (call.encoding === Encoding.MESSAGEPACK)
+    return payloadAt === end ? null : decode(bytes, payloadAt, end, call.owned)
   if (call.encoding === Encoding.RAW)
     return call.owned ? bytes.subarray(payloadAt, end) : Buffer.from(bytes.subarray(payloadAt, end))
   throw new NotDecodable('a Node worker does not read pickle: send plain values')

@@ -76,9 +76,9 @@ export class Host {
     return host
   }
 
-  constructor(target, { env = {}, execArgv = [], cwd, welcome: _, inheritStderr = false } = {}) {
+  constructor(target, { env = {}, execArgv = [], cwd, main = MAIN, inheritStderr = false } = {}) {
     const lanes = { GANGER_DATA_FD: '3', GANGER_CONTROL_FD: '4' }
-    this.child = spawn(process.execPath, [...execArgv, MAIN, target], {
+    this.child = spawn(process.execPath, [...execArgv, main, target], {
       stdio: ['ignore', 'pipe', inheritStderr ? 'inherit' : 'pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...lanes, ...env },
       cwd,

@@ -1,9 +1,10 @@
 // From files to function names and contracts; user code that imports 'ganger-worker' without having it installed.
 
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
+import { cpSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { Host, project } from './host.mjs'
+import { Host, MAIN, project } from './host.mjs'
 
 const namesOf = (host) => host.last.body.functions.map(({ name }) => name).sort()
 
@@ -118,5 +119,22 @@ test('options of Node do not run in the control thread', async () => {
   await inHost(join(folder, 'w.mjs'), options, async (host) => {
     assert.equal(await host.call('loads'), 1)
     assert.equal(host.stdout, 'preloaded\n')
+  })
+})
+
+test('TypeScript runs where Node strips types', { skip: !process.features.typescript }, async () => {
+  const folder = project({
+    'prices.ts': 'export const convert = (amount: number): number => amount * 2',
+    'types.d.ts': 'export type X = 1',
+  })
+  await inHost(folder, {}, async (host) => assert.equal(await host.call('prices.convert', 2), 4))
+  await inHost(join(folder, 'prices.ts'), {}, async (host) => assert.equal(await host.call('convert', 2), 4))
+})
+
+test('the built folder works wherever it is copied', async () => {
+  const folder = project({ 'w.mjs': `import { action } from 'ganger-worker'; export const f = action({}, () => 1)` })
+  cpSync(dirname(MAIN), join(folder, 'sdk'), { recursive: true })
+  await inHost('w.mjs', { main: join(folder, 'sdk/main.js'), cwd: folder }, async (host) => {
+    assert.equal(await host.call('f'), 1)
   })
 })
