@@ -11,7 +11,7 @@ use ganger_scheduler::PoolPhase;
 use crate::simulator::{Broken, History, Simulator};
 use commands::{Deed, Ending, Story};
 
-const USUAL_HISTORIES: u64 = 3_000;
+const USUAL_HISTORIES: u64 = 5_000;
 
 #[test]
 fn every_random_history_keeps_every_law() {
@@ -27,7 +27,7 @@ fn every_random_history_keeps_every_law() {
             Err(_) => panic!("{}", report(seed)),
         }
     }
-    assert!(steps / count as usize > 40, "{steps} steps in {count} histories show little");
+    assert!(count == 1 || steps / count as usize >= 80, "{steps} steps in {count} histories show little");
 }
 
 #[test]

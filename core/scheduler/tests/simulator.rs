@@ -187,11 +187,13 @@ impl Simulator {
 
     /// What was assigned, in order.
     pub(crate) fn assigned(&self) -> Vec<(CallId, WorkerId)> {
-        let pick = |action: &Action| match action {
-            &Action::Assign { worker, call, .. } => Some((call, worker)),
-            _ => None,
-        };
-        self.history.actions().filter_map(|(_, action)| pick(action)).collect()
+        let mut assigned = Vec::new();
+        for (_, action) in self.history.actions() {
+            if let &Action::Assign { worker, call, .. } = action {
+                assigned.push((call, worker));
+            }
+        }
+        assigned
     }
 
     /// How often each worker was given a call.

@@ -73,7 +73,7 @@ impl Story {
         };
         let starts = (0..random.below(20)).map(|_| start(random, &fate)).collect();
         let hurry = random.pick(&[5, 50, 500, 3_000]);
-        let commands = (0..10 + random.below(40)).map(|_| command(random, &config, &fate, hurry)).collect();
+        let commands = (0..20 + random.below(80)).map(|_| command(random, &config, &fate, hurry)).collect();
         Self { config, starts, commands, ending: ending(random) }
     }
 

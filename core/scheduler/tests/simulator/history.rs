@@ -39,9 +39,9 @@ impl History {
     }
 
     pub(crate) fn settlement(&self, call: CallId) -> Option<(Timestamp, &Settlement)> {
-        self.actions().find_map(|(at, action)| match action {
-            Action::Settle { call: settled, settlement } if *settled == call => Some((at, settlement)),
-            _ => None,
+        self.actions().find_map(|(at, action)| {
+            let Action::Settle { call: settled, settlement } = action else { return None };
+            (*settled == call).then_some((at, settlement))
         })
     }
 

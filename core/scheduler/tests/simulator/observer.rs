@@ -168,12 +168,7 @@ impl Observer {
 
     fn hear_submit(&mut self, step: &Step, id: CallId, spec: &CallSpec, phase: PoolPhase) -> Verdict {
         self.counters.submitted += 1;
-        let refusal = step.actions.iter().find_map(|action| match action {
-            Action::Settle { call, settlement: Settlement::Failed { failure, .. } } if *call == id => {
-                Some(failure)
-            }
-            _ => None,
-        });
+        let refusal = step.actions.iter().find_map(|action| failure_of(action, id));
         let has_room = self.admits(spec);
         match refusal {
             Some(Failure::QueueFull { .. }) => {
@@ -185,7 +180,15 @@ impl Observer {
             Some(Failure::TooManySlots { .. }) => {
                 law(spec.slots > self.config.concurrency, || format!("{id}: its slots are not too many"))?;
             }
-            Some(_) => {}
+            // It was admitted and ended in the same step.
+            Some(
+                Failure::StartFailed
+                | Failure::Cancelled
+                | Failure::QueueTimeout { .. }
+                | Failure::Timeout { .. }
+                | Failure::DeadlineExceeded { .. }
+                | Failure::WorkerDied { .. },
+            ) => {}
             None => {
                 law(has_room && phase == PoolPhase::Running, || format!("{id} should have been refused"))?
             }
@@ -208,7 +211,7 @@ impl Observer {
         let mut room = self.room_to_come();
         let (mut calls, mut bytes) = (0, 0);
         let mut everyone_fits = true;
-        for (_, id) in self.waiting() {
+        for id in self.waiting() {
             let call = &self.calls[&id];
             let slots = u64::from(call.spec.slots);
             everyone_fits &= slots <= room;
@@ -233,16 +236,13 @@ impl Observer {
     }
 
     /// Calls that wait, best first.
-    fn waiting(&self) -> Vec<((Reverse<i32>, bool, CallId), CallId)> {
-        let rank = |id: CallId, call: &Call| (Reverse(call.spec.priority), call.place == Place::Fresh, id);
-        let waits = |call: &&Call| matches!(call.place, Place::Fresh | Place::Returned);
-        let mut waiting: Vec<_> = self
-            .calls
-            .iter()
-            .filter(|(_, call)| waits(call))
-            .map(|(&id, call)| (rank(id, call), id))
-            .collect();
-        waiting.sort_unstable();
+    fn waiting(&self) -> Vec<CallId> {
+        let waits = |id: &CallId| matches!(self.calls[id].place, Place::Fresh | Place::Returned);
+        let mut waiting: Vec<_> = self.calls.keys().copied().filter(waits).collect();
+        waiting.sort_by_key(|id| {
+            let call = &self.calls[id];
+            (Reverse(call.spec.priority), call.place == Place::Fresh, *id)
+        });
         waiting
     }
 
@@ -336,8 +336,8 @@ impl Observer {
         call.place = Place::At(worker);
         call.started = call.started.max(Started::Maybe);
         let slots = call.spec.slots;
-        let passed_over = best.iter().map(|&(_, id)| id).take_while(|&better| better != id);
-        let wronged = passed_over.filter(|better| self.calls[better].spec.slots <= slots).next();
+        let mut passed_over = best.iter().take_while(|&&better| better != id);
+        let wronged = passed_over.find(|better| self.calls[better].spec.slots <= slots);
         law(wronged.is_none(), || format!("{id} is assigned before {}", wronged.expect("just seen")))
     }
 
@@ -413,8 +413,8 @@ impl Observer {
         let over =
             |call: &Call| call.spec.queue_timeout.is_some_and(|span| now.since(call.submitted_at) >= span);
         let waiting = self.waiting();
-        let tired = waiting.iter().find(|(_, id)| self.calls[id].attempts == 0 && over(&self.calls[id]));
-        law(tired.is_none(), || format!("{} waits beyond its queue timeout", tired.expect("just seen").1))
+        let tired = waiting.iter().find(|id| self.calls[id].attempts == 0 && over(&self.calls[id]));
+        law(tired.is_none(), || format!("{} waits beyond its queue timeout", tired.expect("just seen")))
     }
 
     fn check_books(&self, now: Timestamp, scheduler: &Scheduler) -> Verdict {
@@ -428,7 +428,7 @@ impl Observer {
         let open = self.calls.values().filter(|call| call.place != Place::Settled).count();
         law(self.counters.submitted == settled + open as u64, || "calls are lost".into())?;
         law(scheduler.calls(now).count() == open, || "calls() does not show what is open".into())?;
-        if let Some(&(_, head)) = waiting.first() {
+        if let Some(&head) = waiting.first() {
             let slots = self.calls[&head].spec.slots;
             let idle =
                 self.workers.iter().find(|(_, seen)| seen.takes_calls() && seen.room(&self.config) >= slots);
@@ -448,13 +448,13 @@ const LONGEST_BACKOFF: std::time::Duration = std::time::Duration::from_secs(10);
 const KILLS_TAKE: std::time::Duration = std::time::Duration::from_millis(5);
 
 fn is_death_of(action: &Action, call: CallId, worker: WorkerId) -> bool {
-    match action {
-        Action::Settle { call: settled, settlement } => {
-            let died = |failure: &Failure| matches!(failure, Failure::WorkerDied { worker: dead, .. } if *dead == worker);
-            *settled == call && matches!(settlement, Settlement::Failed { failure, .. } if died(failure))
-        }
-        _ => false,
-    }
+    failure_of(action, call)
+        .is_some_and(|failure| matches!(failure, Failure::WorkerDied { worker: dead, .. } if *dead == worker))
+}
+
+fn failure_of(action: &Action, id: CallId) -> Option<&Failure> {
+    let Action::Settle { call, settlement: Settlement::Failed { failure, .. } } = action else { return None };
+    (*call == id).then_some(failure)
 }
 
 impl Worker {
