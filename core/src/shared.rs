@@ -71,6 +71,7 @@ impl Shared {
             let mut books = self.books();
             let now = self.timer.now();
             let told = tell(&mut books, now, &mut aftermath);
+            aftermath.tell(&self.observers);
             (told, books.scheduler.poll_timeout())
         };
         self.timer.arm(next);

@@ -3,12 +3,18 @@
 mod support;
 
 use serde_json::json;
-use support::{PATIENCE, call, call_with, code, events, integer, kill, outcome, pids, pool, runs, submit, until};
+use support::{
+    PATIENCE, call, call_with, code, events, integer, kill, outcome, pids, pool, runs, submit, until,
+};
 
 use ganger::events::Event;
 
-const WAYS: [(&str, Option<i32>, Option<&str>); 4] =
-    [("0", Some(0), None), ("1", Some(1), None), ("SIGKILL", None, Some("SIGKILL")), ("abort", None, Some("SIGABRT"))];
+const WAYS: [(&str, Option<i32>, Option<&str>); 4] = [
+    ("0", Some(0), None),
+    ("1", Some(1), None),
+    ("SIGKILL", None, Some("SIGKILL")),
+    ("abort", None, Some("SIGABRT")),
+];
 
 #[test]
 fn a_death_while_running_names_pid_and_manner_and_the_pool_serves_on() {
@@ -142,7 +148,10 @@ fn a_polite_call_is_stopped_alone() {
     let neighbours: Vec<_> = (0..3).map(|_| submit(&pool, "nap", json!(1.0), json!({}))).collect();
     assert_eq!(code(call_with(&pool, "nap", json!(60), json!({ "timeout": "100ms" }))), "TIMEOUT");
     assert!(neighbours.iter().all(|call| outcome(call).is_ok()));
-    assert_eq!(code(call_with(&pool, "polite", json!({}), json!({ "deadline": "100ms" }))), "DEADLINE_EXCEEDED");
+    assert_eq!(
+        code(call_with(&pool, "polite", json!({}), json!({ "deadline": "100ms" }))),
+        "DEADLINE_EXCEEDED"
+    );
     until("the slot is free", || pool.stats().running == 0);
     assert_eq!(integer(call(&pool, "pid", json!({}))), pid);
     pool.close_blocking(Some(PATIENCE));

@@ -104,6 +104,7 @@ impl Books {
     fn kill(&mut self, worker: WorkerId, cause: KillCause, aftermath: &mut Aftermath) {
         tracing::debug!(pool = %self.pool, %worker, ?cause, "killing a worker");
         let Some(member) = self.crew.get_mut(&worker) else { return };
+        member.too_slow = cause == KillCause::StartTimeout;
         match &mut member.process {
             Process::Coming { killed } => *killed = true,
             Process::Own { process, .. } => aftermath.kill(Arc::clone(process)),

@@ -7,7 +7,7 @@ use ganger_scheduler::WorkerId;
 use super::Shared;
 use crate::call::{Completion, Outcome};
 use crate::crew::{self, Lanes};
-use crate::events::Event;
+use crate::events::{Event, Observers};
 use crate::link::Link;
 use crate::process::WorkerProcess;
 
@@ -54,6 +54,14 @@ impl Aftermath {
         self.ended.extend(waiting);
     }
 
+    /// Puts events in line for observers. Done under the lock, so that they are told in the order in which they happened, and
+    /// before the callers they concern are told anything.
+    pub(super) fn tell(&mut self, observers: &Observers) {
+        for event in self.events.drain(..) {
+            observers.emit(event);
+        }
+    }
+
     /// Writes first, because a worker waits for them; then callers, who wait too.
     pub(super) fn carry_out(self, shared: &Shared) {
         for link in self.links {
@@ -70,9 +78,6 @@ impl Aftermath {
         }
         for (worker, lanes) in self.attachments {
             crew::take_in(shared, worker, lanes);
-        }
-        for event in self.events {
-            shared.observers.emit(event);
         }
         for announce in self.ended {
             announce();

@@ -85,6 +85,8 @@ pub(crate) struct Member {
     pub(crate) born_at: Timestamp,
     /// How it broke the protocol, if it did.
     pub(crate) violation: Option<String>,
+    /// Killed for not being ready in time.
+    pub(crate) too_slow: bool,
 }
 
 /// The process behind a worker.
@@ -195,6 +197,7 @@ impl Member {
             asked: HashMap::new(),
             born_at,
             violation: None,
+            too_slow: false,
         }
     }
 

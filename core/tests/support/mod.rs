@@ -20,8 +20,9 @@ pub fn parts() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        ganger::set_home(root.join("worker-sdk"));
+        assert!(programs().join("ganger-shim").is_file(), "build it first: cargo build -p ganger-shim");
         ganger::shim::set_native_module(&programs().join("native"));
+        ganger::set_home(root.join("worker-sdk"));
     });
 }
 
