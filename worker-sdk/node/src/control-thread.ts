@@ -1,6 +1,7 @@
 // The thread that owns the control lane. It puts cancels where a busy main thread can see them, and ends the process
 // when the host is gone, whatever the main thread is doing (R1, R27). Everything else it passes on.
 
+import { writeSync } from 'node:fs'
 import { connect, Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Cancels } from './cancels.js'
@@ -26,6 +27,7 @@ const RETRY_MS = 2
 
 const start = workerData as ControlStart
 const cancels = new Cancels(start.cancels)
+let welcomed = false
 const waiting: [number, CancelReason][] = []
 const reader = new FrameReader({ frame: onFrame, oversized: onOversized })
 
@@ -46,7 +48,10 @@ function read(chunk: Buffer): void {
 
 function onFrame(frame: Frame): void {
   if (frame.kind === Kind.CANCEL && typeof frame.seq === 'number') cancel(frame.seq, readCancel(frame))
-  else post({ frame: copyOf(frame) })
+  else {
+    welcomed = true
+    post({ frame: copyOf(frame) })
+  }
 }
 
 function onOversized(): void {
@@ -78,5 +83,10 @@ function post(news: ControlNews): void {
 
 /** process.exit() would end this thread only; a signal ends the process even while the main thread computes. */
 function endProcess(): void {
+  if (start.endpoint !== undefined && !welcomed)
+    writeSync(
+      2,
+      `ganger-worker: cannot attach to ${start.endpoint}: it let this worker go at once; is the token right?\n`,
+    )
   process.kill(process.pid, 'SIGKILL')
 }

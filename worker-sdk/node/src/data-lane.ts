@@ -13,7 +13,7 @@ export interface DataLaneHandler {
   oversized(kind: number, flags: number, seq: Seq): void
   violation(message: string): void
   /** End of file or an error. */
-  closed(): void
+  closed(error?: Error): void
 }
 
 export class DataLane {
@@ -34,7 +34,7 @@ export class DataLane {
       oversized: (kind, flags, seq) => handler.oversized(kind, flags, seq),
     })
     const socket = makeSocket({ buffer: () => this.#reader.space(), callback: (count) => this.#read(count) })
-    const closed = (): void => handler.closed()
+    const closed = (error?: unknown): void => handler.closed(error instanceof Error ? error : undefined)
     socket.on('end', closed).on('error', closed).on('close', closed)
     this.outbox = new Outbox(socket, fd, closed)
     socket.resume()
@@ -46,7 +46,13 @@ export class DataLane {
   }
 
   static attached(endpoint: string, handler: DataLaneHandler): DataLane {
-    return new DataLane((onread) => connect({ path: endpoint, onread } as never), handler, null)
+    let socket!: Socket
+    const lane = new DataLane((onread) => (socket = connect({ path: endpoint, onread } as never)), handler, null)
+    socket.once('connect', () => {
+      const handle = (socket as unknown as { _handle?: { fd?: number } })._handle
+      lane.outbox.fd = handle?.fd !== undefined && handle.fd >= 0 ? handle.fd : null
+    })
+    return lane
   }
 
   set maxPayload(bytes: number) {

@@ -27,8 +27,8 @@ export class Outbox {
 
   constructor(
     private readonly socket: Socket,
-    /** Null where descriptors cannot be written directly (Windows). */
-    private readonly fd: number | null,
+    /** Null before the socket is connected, and where descriptors cannot be written directly (Windows). */
+    public fd: number | null,
     private readonly onGone: () => void,
   ) {}
 

@@ -13,6 +13,8 @@ import { type Call, type Effects, type Hello, Session } from './session.js'
 /** How this worker is joined to its host (SPEC chapter 1). */
 export type Lanes = { dataFd: number; controlFd: number } | { endpoint: string; token: string; session: string }
 
+const EXIT_NOT_ATTACHED = 1
+
 export class Worker implements Effects, Reporting {
   readonly #session: Session
   readonly #control: ControlLane
@@ -67,8 +69,17 @@ export class Worker implements Effects, Reporting {
       },
       oversized: (kind, flags, seq) => this.#session.oversized(kind, flags, seq),
       violation: (message) => this.#session.violation(message),
-      closed: () => this.#session.closed(),
+      closed: (error) => this.#closed(error),
     }
+  }
+
+  /** A person who attaches by hand wants to know why it did not work. */
+  #closed(error?: Error): void {
+    if ('endpoint' in this.lanes && this.#context === undefined) {
+      const why = error?.message ?? 'it let this worker go at once; is the token right?'
+      this.exit(EXIT_NOT_ATTACHED, `ganger-worker: cannot attach to ${this.lanes.endpoint}: ${why}`)
+    }
+    this.#session.closed()
   }
 
   // Effects of the session.

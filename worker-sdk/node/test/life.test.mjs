@@ -255,3 +255,24 @@ test('a worker attaches to an endpoint with its token', async () => {
     server.close()
   }
 })
+
+test('a worker that cannot attach says why', async () => {
+  const folder = project({ 'w.mjs': 'export const f = () => 1' })
+  const endpoint = join(folder, 'pool.sock')
+  const attach = async () => {
+    const env = { ...process.env, GANGER_ENDPOINT: endpoint, GANGER_TOKEN: 'wrong' }
+    const child = spawn(process.execPath, [MAIN, join(folder, 'w.mjs')], { stdio: ['ignore', 'pipe', 'pipe'], env })
+    let stderr = ''
+    child.stderr.on('data', (chunk) => (stderr += chunk))
+    await once(child, 'close')
+    return stderr
+  }
+  assert.match(await attach(), /cannot attach to .*pool\.sock: .*ENOENT/)
+  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.destroy())).listen(
+    endpoint,
+  )
+  await once(server, 'listening')
+  const stderr = await attach()
+  server.close()
+  assert.match(stderr, /cannot attach/)
+})
