@@ -194,7 +194,7 @@ impl Books {
         let unwritten = begun_by_none.iter().filter_map(|seq| member.in_flight.get(seq).copied()).collect();
         let record = WorkerDeath { stderr_tail, ..death(worker, &member, exit, now) };
         if !matches!(member.handshake, Handshake::Ready(..)) {
-            self.note_start_failure(worker, &record, member.violation.as_deref());
+            self.note_start_failure(worker, &record, &member);
         }
         let asked = HashMap::clone(&member.asked);
         self.obituary = Some(Obituary { record, violation: member.violation, asked });
@@ -203,22 +203,15 @@ impl Books {
     }
 
     /// The worker's own words, if it had any, with how its process ended.
-    fn note_start_failure(&mut self, worker: WorkerId, record: &WorkerDeath, violation: Option<&str>) {
+    fn note_start_failure(&mut self, worker: WorkerId, record: &WorkerDeath, member: &Member) {
         let said = self.last_start_failure.take().filter(|failure| failure.worker == worker);
-        let mut failure = said.map_or_else(
-            || StartFailure {
-                worker,
-                message: match violation {
-                    Some(violation) => {
-                        format!("the worker broke the protocol before it was ready: {violation}")
-                    }
-                    None => format!("{} before it was ready", record.sentence()),
-                },
-                report: None,
-                death: None,
-            },
-            Arc::unwrap_or_clone,
-        );
+        let message = || match &member.violation {
+            Some(violation) => format!("the worker broke the protocol before it was ready: {violation}"),
+            None if member.too_slow => record.sentence(),
+            None => format!("{} before it was ready", record.sentence()),
+        };
+        let unsaid = || StartFailure { worker, message: message(), report: None, death: None };
+        let mut failure = said.map_or_else(unsaid, Arc::unwrap_or_clone);
         failure.death = Some(record.clone());
         self.last_start_failure = Some(Arc::new(failure));
     }
@@ -236,7 +229,11 @@ fn death(worker: WorkerId, member: &Member, exit: ExitNews, now: Timestamp) -> W
         generation: worker.generation,
         code,
         signal,
-        cause: if signal.is_some() { DeathCause::Signal } else { DeathCause::Exit },
+        cause: match signal {
+            _ if member.too_slow => DeathCause::StartTimeout,
+            Some(_) => DeathCause::Signal,
+            None => DeathCause::Exit,
+        },
         culprit: None,
         stderr_tail: String::new(),
         uptime_ms: u64::try_from(now.since(member.born_at).as_millis()).unwrap_or(u64::MAX),
