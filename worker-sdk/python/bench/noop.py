@@ -1,6 +1,6 @@
 """Round trips of a call that does nothing against a raw blocking echo of the same size, in turns.
 
-python bench/noop.py [rounds]; the numbers are microseconds a round trip: the best and the median of the rounds.
+python bench/noop.py [rounds]; the numbers are microseconds a round trip: best and median of the rounds.
 """
 
 from __future__ import annotations

@@ -133,12 +133,9 @@ class Binding:
     # --- words
 
     def _too_many(self, given: int, sole: bool) -> str:
-        expected = len(self._positional)
-        if sole:
-            return (
-                "the function takes no input" if not expected else "the function takes named parameters only"
-            )
-        return f"{given} positional arguments where {expected} are taken"
+        if not sole:
+            return f"{given} positional arguments where {len(self._positional)} are taken"
+        return "the function takes named parameters only" if self._by_name else "the function takes no input"
 
     def _unknown(self, name: str) -> str:
         close = difflib.get_close_matches(name, self._by_name, 1)

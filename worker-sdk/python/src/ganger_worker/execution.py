@@ -7,6 +7,7 @@ from contextvars import copy_context
 from typing import Any, Final, cast
 
 from . import pickling
+from .binding import Arguments
 from .call import Call
 from .context import Cancelled, current
 from .errors import error_frame, refusal, report
@@ -17,15 +18,17 @@ from .session import Effect, Session
 from .transport import Writer
 from .values import Refused, encode
 
-_RAW: Final = (bytes, bytearray, memoryview)
-Arguments = tuple[tuple[Any, ...] | list[Any], dict[str, Any]]
+_BYTES: Final = (bytes, bytearray, memoryview)
+_RESULT, _PICKLE = Kind.RESULT, Encoding.PICKLE
+Payload = bytes | bytearray | memoryview
 
 
 class Execution:
     def __init__(self, session: Session, writer: Writer, functions: Functions, max_payload: int) -> None:
         self._session = session
         self._writer = writer
-        self._functions = {**functions.by_name, pickling.RUN: Function(pickling.RUN, pickling.run)}
+        run = Function(pickling.RUN, pickling.run, pickling.run_arguments)
+        self._functions = {**functions.by_name, pickling.RUN: run}
         self._max_payload = max_payload
 
     def find(self, call: Call) -> Function | None:
@@ -91,26 +94,20 @@ class Execution:
     # --- replies
 
     def answer(self, call: Call, result: Any) -> None:
-        payload: bytes | bytearray | memoryview
         try:
-            if call.encoding == Encoding.PICKLE:
-                flags, payload = Encoding.PICKLE, pickling.dumps(result)
-            elif isinstance(result, _RAW):
-                flags, payload = Encoding.RAW, _contiguous(cast("bytes | bytearray | memoryview[int]", result))
-            else:
-                flags, payload = Encoding.MESSAGEPACK, encode(result)
+            flags, payload = _encoded(call, result)
         except Refused as refused:
             text = f"{refused.path}: {refused.reason}"
             self.answer_error(call, refusal("INVALID_RESULT", text, refused.path))
         except Exception as error:
             self.answer_error(call, report(error, "INVALID_RESULT", "$"))
         else:
-            size = len(payload) if isinstance(payload, (bytes, bytearray)) else payload.nbytes
-            if size > self._max_payload:
+            size = payload.nbytes if type(payload) is memoryview else len(payload)
+            if size <= self._max_payload:
+                self._writer.send_payload(_RESULT, flags, call.seq, payload)
+            else:
                 text = f"a result of {size} bytes exceeds the {self._max_payload} that the pool allows"
                 self.answer_error(call, refusal("PAYLOAD_TOO_LARGE", text))
-            else:
-                self._writer.send_payload(Kind.RESULT, flags, call.seq, payload)
 
     def fail(self, call: Call, error: BaseException) -> None:
         stopped = isinstance(error, Cancelled) or type(error).__name__ == "CancelledError"
@@ -143,5 +140,13 @@ def _collect(call: Call, items: Any) -> list[Any]:
     return found
 
 
-def _contiguous(data: bytes | bytearray | memoryview) -> bytes | bytearray | memoryview:
-    return data.tobytes() if isinstance(data, memoryview) and not data.c_contiguous else data
+def _encoded(call: Call, result: Any) -> tuple[int, Payload]:
+    """Bytes of any kind go out raw, from where they lie; a pickle is answered with a pickle."""
+    if call.encoding == _PICKLE:
+        return _PICKLE, pickling.dumps(result)
+    if isinstance(result, _BYTES):
+        data = cast("Payload", result)
+        if isinstance(data, memoryview) and not data.c_contiguous:
+            data = data.tobytes()
+        return Encoding.RAW, data
+    return 0, encode(result)

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from . import schemas, signature
 from .actions import ATTRIBUTE, Options
-from .binding import Binding
+from .binding import Arguments, Binding
 
 DEFAULT_OPTIONS: Final = Options()
+ArgumentsOf = Callable[[int, int, bytes], Arguments]
 
 
 class Style(enum.Enum):
@@ -24,13 +25,13 @@ class Style(enum.Enum):
 class Function:
     __slots__ = ("arguments", "contract", "is_plain", "name", "style", "target")
 
-    def __init__(self, name: str, target: Callable[..., Any]) -> None:
+    def __init__(self, name: str, target: Callable[..., Any], arguments: ArgumentsOf | None = None) -> None:
         shape = signature.read(target)
         self.name = name
         self.target = target
         self.style = style_of(target)
         self.is_plain = self.style is Style.SYNC
-        self.arguments = Binding(shape, name.replace(".", "_")).arguments
+        self.arguments = arguments or Binding(shape, name.replace(".", "_")).arguments
         self.contract = _contract(name, target, self.style, shape)
 
     @property

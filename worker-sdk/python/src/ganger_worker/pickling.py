@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
+
+from .protocol import Encoding
+from .values import Refused
 
 RUN: Final = "ganger.run"
 PROTOCOL: Final = 5
@@ -14,8 +17,19 @@ PROTOCOL: Final = 5
 def run(
     function: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
 ) -> Any:
-    """The function ``ganger.run``: calls what the host sent. Its input is ``(callable, args, kwargs)``."""
+    """The function ``ganger.run``: calls what the host sent."""
     return function(*args, **(kwargs or {}))
+
+
+def run_arguments(encoding: int, shape: int, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Its input is ``(callable, args, kwargs)``; in shape 1 these are its positional arguments."""
+    if encoding != Encoding.PICKLE:
+        raise Refused("$", f"{RUN} reads pickles only")
+    value: Any = pickle.loads(payload)
+    parts: Any = value[0] if shape == 1 else value
+    if not isinstance(parts, (tuple, list)) or not 1 <= len(cast("Sequence[Any]", parts)) <= 3:
+        raise Refused("$", f"the input of {RUN} is (callable, args, kwargs)")
+    return tuple(cast("Sequence[Any]", parts)), {}
 
 
 def dumps(value: object) -> bytes:
