@@ -1,4 +1,5 @@
-//! What the fuzz target and the bounded test do with any bytes at all: read them as a link would, and hold the codec to its bounds.
+//! What the fuzz target and the bounded test do with any bytes at all: read them as a link would, and hold
+//! the codec to its bounds.
 
 use ganger_protocol::message::{
     Attach, Call, Cancel, Credit, ErrorReport, Hello, Log, Progress, Ready, Stop, Welcome,
@@ -8,10 +9,12 @@ use ganger_protocol::{Assembler, BodyError, Decoder, Frame, Kind, Limits, Value}
 /// Small, so that a length that lies is far beyond them.
 pub(crate) const LIMITS: Limits = Limits { max_body: 64 * 1024, max_payload: 256 * 1024 };
 
-/// The most memory the decoder may hold for these limits: a whole frame, or a read, with the growth of a vector.
+/// The most memory the decoder may hold for these limits: a whole frame, or a read, with the growth of a
+/// vector.
 const MOST_BUFFERED: usize = 2 * (64 + 256 + 64) * 1024;
 
-/// Reads the bytes in pieces, decodes all that comes out, and checks that what decodes also encodes to the same meaning.
+/// Reads the bytes in pieces, decodes all that comes out, and checks that what decodes also encodes to the
+/// same meaning.
 pub(crate) fn exercise(bytes: &[u8], piece: usize) {
     let (mut decoder, mut assembler) = (Decoder::new(LIMITS), Assembler::new(LIMITS));
     for part in bytes.chunks(piece.max(1)) {

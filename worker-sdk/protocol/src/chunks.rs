@@ -6,7 +6,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::{Flags, Frame, FrameError, Kind, Limits};
 
-/// How many chunked payloads may be under way on one link; far above any concurrency, and a bound for a peer that lies.
+/// How many chunked payloads may be under way on one link; far above any concurrency, and a bound for a peer
+/// that lies.
 const MAX_UNDER_WAY: usize = 4096;
 
 /// The most memory reserved on the word of a total alone.
@@ -15,7 +16,8 @@ const RESERVE_LENGTH: u64 = 64 * 1024 * 1024;
 /// Bytes of the total before the first piece.
 const TOTAL_LENGTH: usize = 8;
 
-/// Cuts a frame into one with MORE and CHUNK frames, each with at most `chunk_bytes` of payload. A payload that fits stays whole.
+/// Cuts a frame into one with MORE and CHUNK frames, each with at most `chunk_bytes` of payload. A payload
+/// that fits stays whole.
 ///
 /// The pieces are slices of the payload; only the first is copied, because the total goes before it.
 pub fn split_into_chunks(frame: Frame, chunk_bytes: usize) -> impl Iterator<Item = Frame> {
@@ -41,7 +43,8 @@ pub fn split_into_chunks(frame: Frame, chunk_bytes: usize) -> impl Iterator<Item
 pub struct Assembler {
     limits: Limits,
     under_way: BTreeMap<u64, Partial>,
-    /// The highest seq that ever began or was abandoned: chunks up to here without a payload under way are leftovers.
+    /// The highest seq that ever began or was abandoned: chunks up to here without a payload under way are
+    /// leftovers.
     highest: u64,
 }
 
@@ -67,7 +70,8 @@ impl Assembler {
     /// Takes a frame as it came; gives the whole frame when there is one.
     ///
     /// # Errors
-    /// A violation of R9 or R10; or [`FrameError::PayloadTooLarge`] for a total beyond the limit: its chunks are then ignored as they come.
+    /// A violation of R9 or R10; or [`FrameError::PayloadTooLarge`] for a total beyond the limit: its chunks
+    /// are then ignored as they come.
     pub fn accept(&mut self, frame: Frame) -> Result<Option<Frame>, FrameError> {
         match (frame.kind, frame.flags.contains(Flags::MORE)) {
             (Kind::Chunk, more) => self.go_on(frame.seq, &frame.payload, more),
@@ -76,7 +80,8 @@ impl Assembler {
         }
     }
 
-    /// Forgets what came for a seq; chunks of it that still come are ignored (R10). True if something was under way.
+    /// Forgets what came for a seq; chunks of it that still come are ignored (R10). True if something was
+    /// under way.
     ///
     /// Call it also for an oversize frame that a [`Decoder`](crate::Decoder) refused.
     pub fn abandon(&mut self, seq: u64) -> bool {
@@ -84,10 +89,21 @@ impl Assembler {
         self.under_way.remove(&seq).is_some()
     }
 
+    /// Like [`abandon`](Self::abandon), but leaves a seq alone that has nothing under way.
+    pub fn abandon_if_under_way(&mut self, seq: u64) -> bool {
+        self.is_under_way(seq) && self.abandon(seq)
+    }
+
     /// Whether a chunked payload of this seq is under way.
     #[must_use]
     pub fn is_under_way(&self, seq: u64) -> bool {
         self.under_way.contains_key(&seq)
+    }
+
+    /// Whether no chunked payload is under way.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
     }
 
     /// Bytes held for payloads that are not whole yet.

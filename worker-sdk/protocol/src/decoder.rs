@@ -10,13 +10,15 @@ const READ_LENGTH: usize = 64 * 1024;
 /// Less spare room than this is not worth a read.
 const LEAST_SPARE: usize = 8 * 1024;
 
-/// The most memory reserved on the word of a header alone. What is longer grows by doubling while bytes really come.
+/// The most memory reserved on the word of a header alone. What is longer grows by doubling while bytes
+/// really come.
 const RESERVE_LENGTH: usize = 64 * 1024 * 1024;
 
 /// An incremental reader of frames.
 ///
-/// Read into [`buffer`](Self::buffer), then call [`next`](Self::next) until it gives `None`. Frames are slices of the buffer, not copies; a
-/// payload beyond the shared buffer gets an allocation of its own, reserved once.
+/// Read into [`buffer`](Self::buffer), then call [`next`](Self::next) until it gives `None`. Frames are
+/// slices of the buffer, not copies; a payload beyond the shared buffer gets an allocation of its own,
+/// reserved once.
 #[derive(Debug)]
 pub struct Decoder {
     buffer: BytesMut,
@@ -62,7 +64,8 @@ impl Decoder {
     /// The next whole frame, or `None` until more bytes came.
     ///
     /// # Errors
-    /// A violation, after which the link is of no use; or [`FrameError::PayloadTooLarge`], after which the frame's bytes are thrown
+    /// A violation, after which the link is of no use; or [`FrameError::PayloadTooLarge`], after which the
+    /// frame's bytes are thrown
     /// away as they come and the frames behind it are read as usual.
     #[expect(clippy::should_implement_trait, reason = "an iterator that ends is not what this is")]
     pub fn next(&mut self) -> Result<Option<Frame>, FrameError> {

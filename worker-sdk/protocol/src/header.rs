@@ -53,7 +53,8 @@ pub enum FrameError {
         /// The number of the kind.
         kind: u8,
     },
-    /// The payload is larger than the limit. It fails one call, never the link: the reader goes on with the next frame (R6).
+    /// The payload is larger than the limit. It fails one call, never the link: the reader goes on with the
+    /// next frame (R6).
     #[error("the payload of a {kind} frame has {length} bytes, the limit is {limit}")]
     PayloadTooLarge {
         /// The call's number on this link.

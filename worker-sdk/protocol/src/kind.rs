@@ -155,7 +155,8 @@ impl Kind {
         }
     }
 
-    /// Whether a frame of this kind may travel this way on this lane once the link is up (R3). ATTACH never may: it comes before.
+    /// Whether a frame of this kind may travel this way on this lane once the link is up (R3). ATTACH never
+    /// may: it comes before.
     #[must_use]
     pub const fn may_travel(self, lane: Lane, direction: Direction) -> bool {
         match (lane, direction) {

@@ -1,7 +1,8 @@
 //! The wire between a Ganger host and its workers: frames, messages and the values in them.
 //!
-//! `SPEC.md` beside this crate is the law; this is its Rust side, used by the host and by the Rust SDK. There is no IO here: bytes
-//! go into a [`Decoder`], frames come out; frames give their bytes with [`Frame::head`] and their payload.
+//! `SPEC.md` beside this crate is the law; this is its Rust side, used by the host and by the Rust SDK. There
+//! is no IO here: bytes go into a [`Decoder`], frames come out; frames give their bytes with [`Frame::head`]
+//! and their payload.
 //!
 //! ```
 //! use ganger_protocol::{Decoder, Encoding, Frame, Kind, Limits, message::Call};
@@ -37,7 +38,7 @@ pub use encoding::{Encoding, Flags};
 pub use frame::Frame;
 pub use header::{FrameError, HEADER_LENGTH, Header, Limits, MAX_BODY_LENGTH, MAX_PAYLOAD_LENGTH};
 pub use kind::{Direction, Kind, Lane};
-pub use reader::{BodyError, MAX_DEPTH};
+pub use reader::{BodyError, MAX_DEPTH, MAX_VALUE_DEPTH};
 pub use value::Value;
 
 /// The version of the protocol that this crate speaks.

@@ -1,4 +1,5 @@
-//! Reads MessagePack bodies: borrowed, bounded in depth, and never trusting a length further than the bytes that are there.
+//! Reads MessagePack bodies: borrowed, bounded in depth, and never trusting a length further than the bytes
+//! that are there.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -9,6 +10,9 @@ use rmp::Marker;
 
 /// How many lists and maps may lie inside each other in a body (R5).
 pub const MAX_DEPTH: usize = 64;
+
+/// How many lists and maps may lie inside each other in a payload that is read as a [`Value`](crate::Value).
+pub const MAX_VALUE_DEPTH: usize = 512;
 
 /// What is wrong with a body or a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,8 +40,9 @@ pub enum BodyError {
         /// The field or type.
         what: &'static str,
     },
-    /// Lists and maps lie inside each other more than [`MAX_DEPTH`] levels deep.
-    #[error("more than {MAX_DEPTH} levels deep")]
+    /// Lists and maps lie inside each other more than [`MAX_DEPTH`] levels deep, or [`MAX_VALUE_DEPTH`] in a
+    /// payload.
+    #[error("too many lists and maps inside each other")]
     TooDeep,
     /// A string is not UTF-8.
     #[error("a string is not UTF-8")]
@@ -55,7 +60,8 @@ pub(crate) type Outcome<T> = Result<T, BodyError>;
 /// A cursor over one MessagePack value.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
-    depth: usize,
+    /// How many levels deeper it may go.
+    levels_left: usize,
 }
 
 /// What is left of a list whose fields are read by position.
@@ -65,7 +71,12 @@ pub(crate) struct Fields {
 
 impl<'a> Reader<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, depth: 0 }
+        Self { rest: bytes, levels_left: MAX_DEPTH }
+    }
+
+    /// A reader of a payload, which may be deeper than a body.
+    pub(crate) const fn of_payload(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, levels_left: MAX_VALUE_DEPTH }
     }
 
     /// Must be called when the value is read: nothing may follow it.
@@ -122,7 +133,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) const fn leave(&mut self) {
-        self.depth -= 1;
+        self.levels_left += 1;
     }
 
     /// Reads a map whose keys are strings, one call of `entry` a key.
@@ -293,14 +304,15 @@ impl<'a> Reader<'a> {
     }
 
     fn enter(&mut self, length: usize, values_an_item: usize) -> Outcome<()> {
-        if self.depth == MAX_DEPTH {
+        if self.levels_left == 0 {
             return Err(BodyError::TooDeep);
         }
-        // Every value takes a byte at least: a count beyond that is a lie, told before anything is allocated for it.
+        // Every value takes a byte at least: a count beyond that is a lie, told before anything is allocated
+        // for it.
         if length.saturating_mul(values_an_item) > self.rest.len() {
             return Err(BodyError::Truncated);
         }
-        self.depth += 1;
+        self.levels_left -= 1;
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! A value of any type that the protocol knows: what lies in the free parts of bodies, and in MessagePack payloads.
+//! A value of any type that the protocol knows: what lies in the free parts of bodies, and in MessagePack
+//! payloads.
 
 use rmp::Marker;
 
@@ -45,10 +46,20 @@ impl Value {
     /// # Errors
     /// Bytes that are not one value, or one that the protocol refuses (R39).
     pub fn decode(bytes: &[u8]) -> Result<Self, BodyError> {
-        let mut reader = Reader::new(bytes);
+        let mut reader = Reader::of_payload(bytes);
         let value = Self::read(&mut reader)?;
         reader.finish()?;
         Ok(value)
+    }
+
+    /// Whether bytes are exactly one value that [`decode`](Self::decode) would read, without making it.
+    ///
+    /// # Errors
+    /// As `decode`.
+    pub fn check(bytes: &[u8]) -> Result<(), BodyError> {
+        let mut reader = Reader::of_payload(bytes);
+        check_one(&mut reader)?;
+        reader.finish()
     }
 
     /// The value as MessagePack.
@@ -102,8 +113,8 @@ impl Value {
         }
     }
 
-    /// The value as JSON, for people and for JSON Schemas: bytes become a list of numbers, a timestamp `{"seconds", "nanoseconds"}`, a
-    /// float that JSON does not have null.
+    /// The value as JSON, for people and for JSON Schemas: bytes become a list of numbers, a timestamp
+    /// `{"seconds", "nanoseconds"}`, a float that JSON does not have null.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         match self {
@@ -152,6 +163,36 @@ impl From<u64> for Value {
     }
 }
 
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::String(value)
+    }
+}
+
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
         Self::String(value.to_owned())
@@ -188,6 +229,22 @@ pub(crate) fn read_list<'a, T>(
     }
     reader.leave();
     Ok(items)
+}
+
+fn check_one(reader: &mut Reader<'_>) -> Outcome<()> {
+    match Type::of(reader.peek()?) {
+        Type::String => reader.str().map(drop),
+        Type::Map => reader.map(|reader, _| check_one(reader)),
+        Type::Extension => read_timestamp(reader).map(drop),
+        Type::List => {
+            for _ in 0..reader.begin_list()? {
+                check_one(reader)?;
+            }
+            reader.leave();
+            Ok(())
+        }
+        Type::Nil | Type::Bool | Type::Integer | Type::Float | Type::Bytes | Type::Reserved => reader.skip(),
+    }
 }
 
 fn read_entries(reader: &mut Reader<'_>) -> Outcome<Vec<(String, Value)>> {

@@ -87,6 +87,7 @@ fn values_mean_what_they_should() {
     for vector in load("values.json")["values"].as_array().unwrap() {
         let bytes = bytes_of(&vector["hex"]);
         let value = Value::decode(&bytes).unwrap_or_else(|error| panic!("{}: {error}", vector["name"]));
+        assert_eq!(Value::check(&bytes), Ok(()), "{}", vector["name"]);
         let meaning = vector::value_meaning(&value);
         assert_eq!(meaning, vector["value"], "{}", vector["name"]);
         if vector["shortest"] == true {
@@ -122,6 +123,7 @@ fn malformed_frames_are_refused_for_the_right_reason() {
 fn malformed_values_are_refused_for_the_right_reason() {
     for vector in load("malformed.json")["values"].as_array().unwrap() {
         let error = Value::decode(&bytes_of(&vector["hex"])).unwrap_err();
+        assert_eq!(Value::check(&bytes_of(&vector["hex"])), Err(error.clone()), "{}", vector["name"]);
         assert_eq!(vector::body_error_name(&error), vector["error"], "{}", vector["name"]);
     }
 }

@@ -1,1 +1,66 @@
-//! Nothing yet.
+//! Write [Ganger](https://docs.rs/ganger) workers in Rust: a program whose functions a pool in Node or Python
+//! calls.
+//!
+//! ```no_run
+//! use ganger_worker::{Bytes, Cancelled, Context, Function, Worker};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Deserialize)]
+//! struct Price { amount: f64, rate: f64 }
+//!
+//! #[derive(Serialize)]
+//! struct Converted { amount: f64 }
+//!
+//! fn convert(price: Price) -> Converted {
+//!     Converted { amount: price.amount * price.rate }
+//! }
+//!
+//! fn count_zeros(data: Bytes, context: Context) -> Result<usize, Cancelled> {
+//!     let mut zeros = 0;
+//!     for block in data.chunks(1 << 20) {
+//!         context.check()?; // ends the call when it was cancelled or took too long
+//!         zeros += block.iter().filter(|byte| **byte == 0).count();
+//!     }
+//!     Ok(zeros)
+//! }
+//!
+//! fn main() {
+//!     Worker::new()
+//!         .startup(|start| start.log().info("up"))
+//!         .function("convert", convert)
+//!         .stream("count", |to: u64| 0..to)
+//!         .offer(Function::new("count_zeros", count_zeros).idempotent().summary("Counts zero bytes"))
+//!         .run()
+//! }
+//! ```
+//!
+//! In Python: `Pool(command=["target/release/prices"]).call("convert", {"amount": 3, "rate": 1.1})`.
+//!
+//! - An input is anything that serde reads, a result anything that it writes; [`Bytes`] cross as they are,
+//!   without a copy.
+//! - A function may return a `Result` with any error. The caller sees its type, text and causes; a
+//!   [`Failure`] has properties as well. A panic
+//!   fails its call, not the worker.
+//! - Functions run side by side, each on a thread, as many as the pool's `concurrency` says. With the feature
+//!   `async` there are asynchronous ones,
+//!   on a tokio runtime.
+//! - The wire is in [`ganger_protocol`]; its `SPEC.md` is the law.
+
+#![deny(unsafe_code)]
+
+mod context;
+mod engine;
+mod error;
+mod function;
+mod nearest;
+mod payload;
+mod session;
+mod transport;
+mod worker;
+
+pub use context::{Context, Logger, Place, StartContext};
+pub use error::{BoxError, Cancelled, Failure};
+pub use function::{Function, Handler, Output};
+pub use ganger_protocol::message::{CancelReason, Exclusive, Level};
+pub use ganger_protocol::{Bytes, Value};
+pub use worker::Worker;

@@ -48,7 +48,8 @@ impl<'a> Call<'a> {
         buffer
     }
 
-    /// Appends the body to a buffer that the caller reuses: no allocation beyond its growth. Trailing defaults are left out.
+    /// Appends the body to a buffer that the caller reuses: no allocation beyond its growth. Trailing
+    /// defaults are left out.
     pub fn encode_into(&self, buffer: &mut Vec<u8>) {
         let mut writer = Writer(buffer);
         let fields = self.field_count();

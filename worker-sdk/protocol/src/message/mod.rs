@@ -1,7 +1,7 @@
 //! The bodies of frames: one type a kind, each with `encode` and `decode`.
 //!
-//! An empty body is all defaults, a list may be shorter or longer than known, unknown keys of a map are ignored, bytes after the one value
-//! and more than 64 levels are refused (R5).
+//! An empty body is all defaults, a list may be shorter or longer than known, unknown keys of a map are
+//! ignored, bytes after the one value and more than 64 levels are refused (R5).
 
 mod call;
 mod cancel;

@@ -1,0 +1,93 @@
+//! A worker with a function of every kind. The tests of this crate drive it.
+
+use std::io::Write;
+use std::time::Duration;
+
+use ganger_worker::{BoxError, Bytes, Cancelled, Context, Failure, Function, Worker};
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize)]
+struct Division {
+    dividend: f64,
+    divisor: f64,
+}
+
+#[derive(Serialize)]
+struct Quotient {
+    quotient: f64,
+}
+
+fn divide(input: Division) -> Result<Quotient, Failure> {
+    if input.divisor == 0.0 {
+        let cause = std::io::Error::other("a zero");
+        let failure = Failure::new("cannot divide").error_type("DivisionError").property("divisor", 0);
+        return Err(failure.caused_by(cause));
+    }
+    Ok(Quotient { quotient: input.dividend / input.divisor })
+}
+
+/// Spins until it is cancelled.
+fn spin(_: (), context: Context) -> Result<(), Cancelled> {
+    loop {
+        context.check()?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn about(_: (), context: Context) -> String {
+    context.log().warning("someone asks");
+    context.progress(1.0, Some(2.0), Some("half"));
+    let limited = context.remaining().is_some();
+    format!("{} {} {limited} {:?}", context.function(), context.attempt(), context.trace().get("traceparent"))
+}
+
+fn parse(text: String) -> Result<i64, std::num::ParseIntError> {
+    text.parse()
+}
+
+fn main() {
+    let fails = std::env::args().any(|argument| argument == "fail");
+    let worker = Worker::new()
+        .startup(move |start| -> Result<(), BoxError> {
+            start.log().info(&format!("on {:?}", start.device()));
+            if fails { Err("no model".into()) } else { Ok(()) }
+        })
+        .shutdown(|| drop(writeln!(std::io::stderr(), "the hook ran")))
+        .offer(
+            Function::new("divide", divide).idempotent().summary("Divides").timeout(Duration::from_secs(5)),
+        )
+        .function("reverse", |data: Bytes| Bytes::from(data.iter().rev().copied().collect::<Vec<u8>>()))
+        .function("spin", spin)
+        .function("about", about)
+        .function("parse", parse)
+        .function("panic", |what: String| -> () { panic!("{what}") })
+        .function("variables", |name: String| std::env::var(name).ok())
+        .function("inherited", |_: ()| open_descriptors())
+        .stream("count", |to: u64| 0..to);
+    with_async_functions(worker).run()
+}
+
+/// What a child of this worker has open.
+fn open_descriptors() -> Result<String, BoxError> {
+    let output = std::process::Command::new("ls").args(["-l", "/proc/self/fd"]).output()?;
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+#[cfg(feature = "async")]
+fn with_async_functions(worker: Worker) -> Worker {
+    worker
+        .async_function("sleep", |milliseconds: u64| async move {
+            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+            milliseconds
+        })
+        .async_function("panic_later", |later: bool| async move {
+            if later {
+                panic!("later")
+            }
+        })
+}
+
+#[cfg(not(feature = "async"))]
+fn with_async_functions(worker: Worker) -> Worker {
+    worker
+}

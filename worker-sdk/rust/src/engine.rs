@@ -1,0 +1,339 @@
+//! Runs a session: threads that read the data lane and run calls, one thread for control, and one lock in the
+//! middle.
+//!
+//! The thread that reads a call also runs it: there is no hop between them. Before it does, it sees to it
+//! that another one waits to read, unless the worker runs one call at a time. Threads that are done wait to
+//! read again, so they are reused.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::thread;
+
+use ganger_protocol::message::Welcome;
+use ganger_protocol::{Bytes, Encoding, Kind, Lane, Limits};
+
+use crate::context::{CallState, Context, Place, StartContext};
+use crate::error::report_panic;
+use crate::function::{Body, Function, Input};
+use crate::session::{Effect, Outcome, Run, Sent, Session};
+use crate::transport::{Arrival, LaneReader, LaneWriter};
+use crate::worker::{Shutdown, Startup, start_report};
+
+const STACK_LENGTH: usize = 8 * 1024 * 1024;
+
+/// A worker that runs.
+pub(crate) struct Engine {
+    state: Mutex<State>,
+    /// Rung when a stream may have credit, or a call was cancelled.
+    credit: Condvar,
+    data_reader: Mutex<LaneReader>,
+    data_writer: Mutex<LaneWriter>,
+    control_writer: Mutex<LaneWriter>,
+    /// Threads that wait to read, or read.
+    readers: AtomicUsize,
+    functions: BTreeMap<String, Body>,
+    shutdown: Mutex<Vec<Shutdown>>,
+    place: OnceLock<Place>,
+    #[cfg(feature = "async")]
+    runtime: OnceLock<tokio::runtime::Runtime>,
+}
+
+struct State {
+    session: Session,
+    /// Calls that run, for who hears of their cancels.
+    calls: BTreeMap<u64, Arc<CallState>>,
+}
+
+/// What is left to do after a step, outside the lock.
+enum Todo {
+    Load(Box<Welcome>),
+    Run(Box<Run>, Arc<CallState>),
+    Shutdown,
+    Exit { code: i32, complaint: Option<String> },
+    Vanish,
+}
+
+impl Engine {
+    pub(crate) fn start(
+        session: Session,
+        data: UnixStream,
+        control: UnixStream,
+        functions: Vec<Function>,
+        startup: Vec<Startup>,
+        shutdown: Vec<Shutdown>,
+    ) -> ! {
+        let twin = |stream: &UnixStream| stream.try_clone().expect("a descriptor can be copied");
+        let contracts: Vec<_> = functions.iter().map(|function| function.contract.clone()).collect();
+        let engine = Arc::new(Self {
+            state: Mutex::new(State { session, calls: BTreeMap::new() }),
+            credit: Condvar::new(),
+            data_reader: Mutex::new(LaneReader::new(twin(&data))),
+            data_writer: Mutex::new(LaneWriter::new(twin(&data))),
+            control_writer: Mutex::new(LaneWriter::new(twin(&control))),
+            readers: AtomicUsize::new(0),
+            functions: functions
+                .into_iter()
+                .map(|function| (function.contract.name, function.body))
+                .collect(),
+            shutdown: Mutex::new(shutdown),
+            place: OnceLock::new(),
+            #[cfg(feature = "async")]
+            runtime: OnceLock::new(),
+        });
+        engine.flush();
+        let welcome = engine.listen(control, data);
+        engine.load(&welcome, startup, contracts);
+        engine.serve()
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        self.place.get().expect("calls and hooks come after WELCOME")
+    }
+
+    /// Sends LOG or PROGRESS.
+    pub(crate) fn say(&self, kind: Kind, seq: u64, body: Vec<u8>) {
+        self.act(|state| state.session.say(kind, seq, body));
+    }
+
+    /// Sends an item of a stream; waits until there is credit for it (R30).
+    pub(crate) fn send_item(
+        &self,
+        context: &Context,
+        encoding: Encoding,
+        payload: &Bytes,
+    ) -> Result<(), Outcome> {
+        let mut state = lock(&self.state);
+        loop {
+            if context.is_cancelled() {
+                return Err(Outcome::Cancelled);
+            }
+            match state.session.item(context.call(), encoding, payload) {
+                Sent::Queued => break,
+                Sent::TooLarge => {
+                    return Err(Outcome::Failed(Box::new(state.session.too_large(payload.len()))));
+                }
+                Sent::Wait => state = self.credit.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+        drop(state);
+        self.flush();
+        Ok(())
+    }
+
+    /// Starts the control thread; gives what WELCOME said.
+    fn listen(self: &Arc<Self>, control: UnixStream, data: UnixStream) -> Box<Welcome> {
+        let (sender, receiver) = mpsc::channel();
+        let engine = Arc::clone(self);
+        let control_loop = move || {
+            let mut reader = LaneReader::new(control);
+            loop {
+                let arrival = reader.next_or_end_of(&data);
+                for todo in engine.arrived(Lane::Control, arrival) {
+                    if let Todo::Load(welcome) = todo {
+                        drop(sender.send(welcome));
+                    } else {
+                        engine.perform(todo);
+                    }
+                }
+            }
+        };
+        spawn("ganger-control", control_loop);
+        receiver.recv().expect("the control thread never ends before the process")
+    }
+
+    fn load(
+        &self,
+        welcome: &Welcome,
+        startup: Vec<Startup>,
+        contracts: Vec<ganger_protocol::message::Contract>,
+    ) {
+        self.place.get_or_init(|| Place::from(welcome));
+        lock(&self.data_reader).set_limits(Limits { max_payload: welcome.max_payload, ..Limits::default() });
+        let start = StartContext { engine: self };
+        for hook in startup {
+            let failed = match catch_unwind(AssertUnwindSafe(|| hook(&start))) {
+                Ok(Ok(())) => continue,
+                Ok(Err((error, type_name))) => start_report(&error, type_name),
+                Err(panic) => report_panic(&*panic),
+            };
+            self.act(|state| state.session.load_failed(failed));
+        }
+        self.act(|state| state.session.loaded(contracts));
+    }
+
+    /// Reads calls and runs them, until the process ends.
+    fn serve(self: &Arc<Self>) -> ! {
+        loop {
+            self.readers.fetch_add(1, Ordering::SeqCst);
+            let (run, call) = self.next_call();
+            if self.readers.fetch_sub(1, Ordering::SeqCst) == 1 && self.place().concurrency > 1 {
+                let engine = Arc::clone(self);
+                spawn("ganger-calls", move || engine.serve());
+            }
+            self.run(*run, call);
+        }
+    }
+
+    fn next_call(&self) -> (Box<Run>, Arc<CallState>) {
+        let mut reader = lock(&self.data_reader);
+        loop {
+            let arrival = reader.next();
+            for todo in self.arrived(Lane::Data, arrival) {
+                if let Todo::Run(run, call) = todo {
+                    return (run, call);
+                }
+                self.perform(todo);
+            }
+        }
+    }
+
+    fn run(self: &Arc<Self>, run: Run, call: Arc<CallState>) {
+        let body = self.functions.get(&call.function).expect("the session knows the same names");
+        let context = Context { call: Arc::clone(&call), engine: Arc::clone(self) };
+        match body {
+            Body::Blocking(body) => {
+                let outcome = catch_unwind(AssertUnwindSafe(|| body(Input::of(run), &context)))
+                    .unwrap_or_else(|panic| Outcome::Failed(Box::new(report_panic(&*panic))));
+                self.finish(call.seq, outcome);
+            }
+            #[cfg(feature = "async")]
+            Body::Async(body) => {
+                let running = catch_unwind(AssertUnwindSafe(|| body(Input::of(run), &context)))
+                    .unwrap_or_else(|panic| Err(Outcome::Failed(Box::new(report_panic(&*panic)))));
+                self.run_async(running, context);
+            }
+        }
+    }
+
+    fn finish(&self, seq: u64, outcome: Outcome) {
+        self.act(|state| {
+            state.calls.remove(&seq);
+            state.session.finish(seq, outcome);
+        });
+    }
+
+    /// One step of the session, and all that follows from it.
+    fn act(&self, step: impl FnOnce(&mut State)) {
+        let todo = self.step(step);
+        self.flush();
+        todo.into_iter().for_each(|todo| self.perform(todo));
+    }
+
+    fn arrived(&self, lane: Lane, arrival: Arrival) -> Vec<Todo> {
+        let todo = self.step(|state| match arrival {
+            Arrival::Frame(frame) => state.session.receive(lane, frame),
+            Arrival::Refused(error) => state.session.refuse(&error),
+            Arrival::End => state.session.host_gone(),
+        });
+        self.flush();
+        todo
+    }
+
+    fn step(&self, step: impl FnOnce(&mut State)) -> Vec<Todo> {
+        let mut state = lock(&self.state);
+        step(&mut state);
+        let effects = std::mem::take(&mut state.session.effects);
+        effects.into_iter().filter_map(|effect| self.settle(effect, &mut state)).collect()
+    }
+
+    /// What must happen under the lock: a cancel must find the call that came before it.
+    fn settle(&self, effect: Effect, state: &mut State) -> Option<Todo> {
+        match effect {
+            Effect::Run(mut run) => {
+                let call = Arc::new(CallState::new(&mut run));
+                state.calls.insert(run.seq, Arc::clone(&call));
+                Some(Todo::Run(run, call))
+            }
+            Effect::Cancel { seq, reason } => {
+                if let Some(call) = state.calls.get(&seq) {
+                    call.cancel(reason);
+                }
+                self.credit.notify_all();
+                None
+            }
+            Effect::Credit => {
+                self.credit.notify_all();
+                None
+            }
+            Effect::Load(welcome) => Some(Todo::Load(welcome)),
+            Effect::Shutdown => Some(Todo::Shutdown),
+            Effect::Exit { code, complaint } => Some(Todo::Exit { code, complaint }),
+            Effect::Vanish => Some(Todo::Vanish),
+        }
+    }
+
+    fn perform(&self, todo: Todo) {
+        match todo {
+            Todo::Shutdown => self.shut_down(),
+            Todo::Exit { code, complaint } => self.exit(code, complaint),
+            Todo::Vanish => std::process::exit(0),
+            Todo::Load(_) | Todo::Run(..) => unreachable!("only the lanes' own threads get these"),
+        }
+    }
+
+    /// Writes what is queued. Who holds the writer also writes what others queued meanwhile, in the order of
+    /// the session.
+    fn flush(&self) {
+        flush_lane(&self.control_writer, &self.state, |session| &mut session.control_out);
+        flush_lane(&self.data_writer, &self.state, |session| &mut session.data_out);
+    }
+
+    fn shut_down(&self) {
+        for hook in std::mem::take(&mut *lock(&self.shutdown)) {
+            // A hook that panics has been heard on stderr; the others still run.
+            drop(catch_unwind(AssertUnwindSafe(hook)));
+        }
+        self.act(|state| state.session.hooks_done());
+    }
+
+    fn exit(&self, code: i32, complaint: Option<String>) -> ! {
+        if let Some(complaint) = complaint {
+            drop(writeln!(std::io::stderr(), "ganger-worker: protocol violation: {complaint}"));
+        }
+        // Another thread may be amid a write of what it took from the queue (R24).
+        let _writers = (lock(&self.data_writer), lock(&self.control_writer));
+        std::process::exit(code)
+    }
+}
+
+#[cfg(feature = "async")]
+mod asynchronous;
+
+fn flush_lane(
+    writer: &Mutex<LaneWriter>,
+    state: &Mutex<State>,
+    queue: impl Fn(&mut Session) -> &mut Vec<ganger_protocol::Frame>,
+) {
+    if queue(&mut lock(state).session).is_empty() {
+        // Whoever took them holds the writer: waiting for it is waiting for them to be written.
+        return;
+    }
+    let mut writer = lock(writer);
+    loop {
+        let frames = std::mem::take(queue(&mut lock(state).session));
+        if frames.is_empty() {
+            return;
+        }
+        if writer.write(&frames).is_err() {
+            // The host is gone (R1).
+            std::process::exit(0);
+        }
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {
+    let builder = thread::Builder::new().name(name.to_owned()).stack_size(STACK_LENGTH);
+    if let Err(error) = builder.spawn(body) {
+        drop(writeln!(std::io::stderr(), "ganger-worker: cannot start a thread: {error}"));
+        std::process::exit(1);
+    }
+}
+
+/// Functions run outside all locks, so a panic never leaves one in disorder.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

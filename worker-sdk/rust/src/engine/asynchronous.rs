@@ -1,0 +1,44 @@
+//! Asynchronous functions, on a runtime that starts with the first of their calls.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
+
+use super::{Arc, Engine, Outcome, report_panic};
+use crate::context::Context;
+use crate::function::Running;
+
+impl Engine {
+    /// Runs a future to its end, or until its call is cancelled: then it is dropped (R25).
+    pub(super) fn run_async(self: &Arc<Self>, running: Result<Running, Outcome>, context: Context) {
+        let seq = context.call();
+        let future = match running {
+            Ok(future) => caught(future),
+            Err(outcome) => return self.finish(seq, outcome),
+        };
+        let engine = Arc::clone(self);
+        self.runtime.get_or_init(start_runtime).spawn(async move {
+            let outcome = tokio::select! {
+                outcome = future => outcome,
+                () = context.cancelled() => Outcome::Cancelled,
+            };
+            engine.finish(seq, outcome);
+        });
+    }
+}
+
+/// The future, with a panic as an outcome.
+fn caught(mut future: Running) -> impl Future<Output = Outcome> + Send {
+    poll_fn(move |waker| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(waker))) {
+        Ok(poll) => poll,
+        Err(panic) => Poll::Ready(Outcome::Failed(Box::new(report_panic(&*panic)))),
+    })
+}
+
+fn start_runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .thread_name("ganger-async")
+        .enable_all()
+        .build()
+        .expect("the runtime of the asynchronous functions starts")
+}
