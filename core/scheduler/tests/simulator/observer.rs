@@ -90,7 +90,7 @@ impl Observer {
     ) -> Verdict {
         let was_closed = self.closed;
         let forsaken_for = self.forsaken_since.map(|since| step.at.since(since));
-        law(forsaken_for.is_none_or(|span| span <= LONGEST_BACKOFF), || {
+        law(forsaken_for.is_none_or(|span| span <= LONGEST_BACKOFF + KILLS_TAKE), || {
             "calls wait and nobody is started".into()
         })?;
         match &step.stimulus {
