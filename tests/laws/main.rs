@@ -1,0 +1,14 @@
+//! What every file of the house keeps to, each law a test that names the lines which break it.
+
+mod arrows;
+mod licences;
+mod names;
+mod purity;
+mod safety;
+mod sizes;
+mod tree;
+
+/// Fails with every violation, one a line.
+fn assert_kept(law: &str, violations: &[String]) {
+    assert!(violations.is_empty(), "{law}\n{} broken:\n  {}", violations.len(), violations.join("\n  "));
+}
