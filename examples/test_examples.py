@@ -26,7 +26,9 @@ def blocks(readme: Path) -> tuple[list[str], list[str]]:
     return commands, printed
 
 
-EXAMPLES = sorted(path.parent for path in HERE.glob("[0-9]*/README.md") if not path.parent.name.startswith("00"))
+EXAMPLES = sorted(
+    path.parent for path in HERE.glob("[0-9]*/README.md") if not path.parent.name.startswith("00")
+)
 RUNS = [
     pytest.param(folder, command, printed, id=f"{folder.name}: {command}")
     for folder in EXAMPLES
@@ -48,8 +50,7 @@ def test_prints_what_its_readme_says(folder: Path, command: str, printed: list[s
         cwd=folder,
         env={**os.environ, "PATH": path},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=LIMIT_SECONDS,
     )

@@ -1,7 +1,8 @@
-"""The demo's input: twenty pictures that the scikit-image package ships, kept in .cache after the first run."""
+"""The demo's input: twenty pictures that the scikit-image package ships, kept in .cache once fetched."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,11 +28,15 @@ def fetch(folder: Path) -> list[Path]:
 
 
 def _download(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+    part = folder.with_suffix(".part")  # becomes `folder` once it is whole
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    part.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as temporary:
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", temporary]
         subprocess.run([*pip, *WHEEL, PACKAGE], check=True)
         (wheel,) = Path(temporary).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             for name in NAMES:
-                (folder / name).write_bytes(archive.read(f"skimage/data/{name}"))
+                (part / name).write_bytes(archive.read(f"skimage/data/{name}"))
+    part.rename(folder)

@@ -8,8 +8,7 @@ with Pool(python=Path(__file__).parent / "worker.py", workers=2) as pool:
     try:
         pool.call("order", {"count": 5})
     except CallFailed as error:
-        report = error.report
-        assert report is not None
+        report = error.report or {}
         properties = json.dumps(report["properties"], separators=(",", ":"))
         print(f"{error.code}: {report['type']}: {report['message']} (properties: {properties})")
 
@@ -17,8 +16,8 @@ with Pool(python=Path(__file__).parent / "worker.py", workers=2) as pool:
     try:
         pool.call("order", {"count": "five"})
     except InvalidInput as error:
-        assert error.report is not None
-        print(f"{error.code} at {error.report['path']}: the function did {'not ' * error.safe_to_repeat}run")
+        path = error.report["path"] if error.report else None
+        print(f"{error.code} at {path}: the function did {'not ' * error.safe_to_repeat}run")
     try:
         pool.call("odrer", {"count": 1})
     except NoSuchFunction as error:
@@ -30,7 +29,9 @@ with Pool(python=Path(__file__).parent / "worker.py", workers=2) as pool:
         crashing.result()
     except WorkerCrashed as error:
         repeat = "yes" if error.safe_to_repeat else "no"
-        print(f"{error.code} by {error.signal}: safe to repeat? {repeat}; its neighbour: {neighbour.result()}")
+        print(
+            f"{error.code} by {error.signal}: safe to repeat? {repeat}; its neighbour: {neighbour.result()}"
+        )
 
     print(f"restock: {pool.call('restock')}")
     print(f"and afterwards: {pool.call('order', {'count': 1})}")

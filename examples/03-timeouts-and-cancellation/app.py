@@ -34,7 +34,10 @@ with Pool(python=worker, workers=1, cancel_grace=0.5) as pool:
     except CallTimeout as error:
         print(f"stubborn: {error.code} after 0.2 s, {fate()}")
 
-    first, second = pool.submit("nap", {"seconds": 0.5}), pool.submit("nap", {"seconds": 0.5}, queue_timeout=0.1)
+    first, second = (
+        pool.submit("nap", {"seconds": 0.5}),
+        pool.submit("nap", {"seconds": 0.5}, queue_timeout=0.1),
+    )
     try:
         second.result()
     except QueueTimeout as error:

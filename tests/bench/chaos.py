@@ -1,0 +1,157 @@
+"""A random worker is killed every few milliseconds while calls echo bytes: what gets through, what fails.
+
+One peer, one process: ``chaos.py PEER PARAMETERS``, the parameters as JSON; prints JSON lines like hosts.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import statistics
+import sys
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+from typing import Any, Protocol
+
+import functions
+from hosts import emit
+
+HERE = Path(__file__).resolve().parent
+
+
+class Peer(Protocol):
+    def submit(self, data: bytes) -> Future[Any]: ...
+    def pids(self) -> list[int]: ...
+    def dead(self, error: BaseException) -> int | None: ...
+    def close(self) -> None: ...
+
+
+class Ganger:
+    def __init__(self, workers: int) -> None:
+        from ganger import Pool
+
+        self.pool = Pool(python=HERE / "worker.py", workers=workers)
+
+    def submit(self, data: bytes) -> Future[Any]:
+        return self.pool.submit("echo", data)
+
+    def pids(self) -> list[int]:
+        return [worker["pid"] for worker in self.pool.stats()["details"] if worker["pid"] is not None]
+
+    def dead(self, error: BaseException) -> int | None:
+        return error.pid if getattr(error, "signal", None) == "SIGKILL" else None  # type: ignore[attr-defined, no-any-return]
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+class Deadpool:
+    def __init__(self, workers: int) -> None:
+        from deadpool import Deadpool  # type: ignore[import-not-found, unused-ignore]
+
+        self.pool = Deadpool(max_workers=workers)
+
+    def submit(self, data: bytes) -> Future[Any]:
+        future: Future[Any] = self.pool.submit(functions.echo, data)
+        return future
+
+    def pids(self) -> list[int]:
+        return [worker.pid for worker in list(self.pool.existing_workers) if worker.is_alive()]
+
+    def dead(self, error: BaseException) -> int | None:
+        found = re.search(r"Subprocess (\d+) .*exitcode -9", str(error))
+        return int(found[1]) if found else None
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Killer(threading.Thread):
+    """Kills one living worker after the other and remembers when."""
+
+    def __init__(self, peer: Peer, every_s: float) -> None:
+        super().__init__(daemon=True)
+        self.peer, self.every_s = peer, every_s
+        self.killed: dict[int, float] = {}
+        self.on = True
+
+    def run(self) -> None:
+        while self.on:
+            time.sleep(self.every_s)
+            alive = [pid for pid in self.peer.pids() if pid not in self.killed]
+            if alive:
+                pid = random.choice(alive)
+                self.killed[pid] = time.monotonic()
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+
+class Tally:
+    """What became of the calls."""
+
+    def __init__(self, peer: Peer, killed: dict[int, float]) -> None:
+        self.peer, self.killed = peer, killed
+        self.ok = self.failed = self.unnamed = 0
+        self.delays: list[float] = []
+
+    def count(self, future: Future[Any]) -> None:
+        now = time.monotonic()
+        error = future.exception()
+        if error is None:
+            self.ok += 1
+            return
+        self.failed += 1
+        pid = self.peer.dead(error)
+        if pid is None or pid not in self.killed:
+            self.unnamed += 1
+        else:
+            self.delays.append((now - self.killed[pid]) * 1000)
+
+
+def storm(peer: Peer, seconds: float, every_ms: float, bytes: int, window: int, settle_s: float) -> None:
+    data = b"\7" * bytes
+    for future in [peer.submit(data) for _ in range(window)]:
+        future.result(60)
+    killer = Killer(peer, every_ms / 1000)
+    tally = Tally(peer, killer.killed)
+    killer.start()
+    end = time.monotonic() + seconds
+    flying: set[Future[Any]] = set()
+    while time.monotonic() < end:
+        flying |= {peer.submit(data) for _ in range(window - len(flying))}
+        done, flying = wait(flying, timeout=0.1, return_when=FIRST_COMPLETED)
+        for future in done:
+            tally.count(future)
+    killer.on = False
+    killer.join()
+    done, flying = wait(flying, timeout=settle_s)
+    for future in done:
+        tally.count(future)
+    emit("completed", tally.ok, "calls", 1)
+    emit("failed", tally.failed, "calls", 1)
+    emit("unsettled", len(flying), "calls", 1)
+    emit("unnamed", tally.unnamed, "calls", 1)
+    emit("killed", len(killer.killed), "workers", 1)
+    if tally.delays:
+        emit("failure_delay", statistics.median(tally.delays), "ms", len(tally.delays))
+    again = wait([peer.submit(data) for _ in range(8)], timeout=settle_s).done
+    emit("usable", sum(future.exception() is None for future in again) == 8, "yes/no", 8)
+
+
+def main() -> None:
+    name, given = sys.argv[1], json.loads(sys.argv[2])
+    workers = given.pop("workers")
+    peer: Peer = Ganger(workers) if name.startswith("ganger") else Deadpool(workers)
+    storm(peer, **given)
+    peer.close()
+
+
+if __name__ == "__main__":
+    main()
