@@ -1,0 +1,129 @@
+# The verbs of the project. Set-up is part of each and incremental; a fresh machine needs cargo, node, npm and python3.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+NPM_CI := npm ci --no-audit --no-fund --loglevel=error
+
+.PHONY: help
+help: ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+.PHONY: demo
+demo: release ## Real photographs through Python, Node and Rust workers, one of which is killed half-way
+	@$(PY) examples/00-demo/run.py
+
+.PHONY: test
+test: test-rust test-python test-node test-examples ## Every suite
+	@echo "all suites passed"
+
+.PHONY: bench
+bench: release ## Ours against the peers in one run, with ratios; BENCH=--quick for a short one
+	@$(PY) tests/bench/run.py $(BENCH)
+
+.PHONY: lint
+lint: venv worker-node-modules node-modules ## Formatting, lints and strict types of all languages; the laws
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	$(PY) -m ruff check --quiet worker-sdk/python bindings-python examples tests
+	cd worker-sdk/python && ../../$(PY) -m mypy && ../../$(PY) -m pyright -p .
+	cd bindings-python && ../$(PY) -m mypy && ../$(PY) -m pyright -p .
+	npm run --silent check --prefix worker-sdk/node
+	npm run --silent check --prefix bindings-node
+
+.PHONY: docs
+docs: ## The reference pages from core's tables, and Rust's own pages
+	UPDATE=1 cargo test --quiet -p ganger --test codegen
+	cargo doc --quiet --no-deps -p ganger -p ganger-scheduler -p ganger-protocol -p ganger-worker
+	@echo "docs/reference and target/doc"
+
+.PHONY: dist
+dist: venv worker-node-modules node-modules ## Wheels and npm packages for this platform, in dist/
+	$(PY) tests/dist/build.py
+
+.PHONY: test-dist
+test-dist: dist ## Installs dist/ where nothing else is and runs the README's snippets
+	$(PY) -m pytest tests/dist
+
+.PHONY: audit
+audit: ## Licences, bans and advisories of every dependency (needs cargo-deny)
+	cargo deny check
+
+.PHONY: fuzz
+fuzz: ## The decoder under libFuzzer for a minute (needs cargo-fuzz)
+	cd worker-sdk/protocol && cargo fuzz run decoder -- -max_total_time=60
+
+.PHONY: clean
+clean: ## Removes everything that was built or fetched
+	rm -rf target dist .venv .cache node_modules worker-sdk/node/{dist,node_modules} bindings-node/{dist,node_modules}
+
+# ---- the suites, one language each --------------------------------------------------------------------------------------
+
+.PHONY: test-rust
+test-rust: venv
+	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests
+	cargo build --quiet -p ganger-shim
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests
+
+.PHONY: test-python
+test-python: python
+	cd worker-sdk/python && ../../$(PY) -m pytest
+	cd bindings-python && ../$(PY) -m pytest
+
+.PHONY: test-node
+test-node: node
+	npm test --silent --prefix worker-sdk/node
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" npm test --silent --prefix bindings-node
+
+.PHONY: test-examples
+test-examples: python node
+	$(PY) -m pytest -q examples
+
+# ---- set-up ---------------------------------------------------------------------------------------------------------------
+
+.PHONY: venv
+venv: $(VENV)/ready
+
+$(VENV)/ready: tests/requirements.txt
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	@printf '%s\n' '$(CURDIR)/bindings-python/python' '$(CURDIR)/worker-sdk/python/src' \
+	  > "$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ganger-dev.pth"
+	@touch $@
+
+.PHONY: worker-node-modules
+worker-node-modules: worker-sdk/node/node_modules/.ready
+.PHONY: node-modules
+node-modules: bindings-node/node_modules/.ready
+
+%/node_modules/.ready: %/package-lock.json
+	@cd $* && $(NPM_CI)
+	@touch $@
+
+.PHONY: node-worker
+node-worker: worker-node-modules
+	@npm run --silent build --prefix worker-sdk/node
+
+# Apps in this repository find the packages as installed ones are found.
+.PHONY: links
+links:
+	@mkdir -p node_modules
+	@ln -sfn ../bindings-node node_modules/ganger
+	@ln -sfn ../worker-sdk/node node_modules/ganger-worker
+
+.PHONY: python
+python: venv node-worker ## The Python package, built in place for development
+	@$(PY) bindings-python/develop.py
+
+.PHONY: node
+node: venv node-worker node-modules links ## The Node package, built in place for development
+	@npm run --silent build --prefix bindings-node
+
+.PHONY: release
+release: venv node-worker node-modules links
+	@$(PY) bindings-python/develop.py --release
+	@npm run --silent build:release --prefix bindings-node

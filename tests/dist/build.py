@@ -1,0 +1,43 @@
+"""Builds what users install: two wheels and two npm packages for this platform, in dist/.
+
+    python tests/dist/build.py
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DIST = ROOT / "dist"
+
+
+def main() -> None:
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
+    build_npm("worker-sdk/node", "build")
+    build_npm("bindings-node", "build:release")
+    run([sys.executable, "bindings-python/stage.py", "release"])
+    maturin = [sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", str(DIST)]
+    run([*maturin, "--interpreter", sys.executable], ROOT / "bindings-python")
+    wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    run([*wheel, "--no-deps", "--no-build-isolation", "--wheel-dir", str(DIST), "worker-sdk/python"])
+    for package in sorted(DIST.iterdir()):
+        print(f"{package.stat().st_size / 1e6:6.2f} MB  {package.relative_to(ROOT)}")
+
+
+def build_npm(folder: str, script: str) -> None:
+    run(["npm", "run", "--silent", script], ROOT / folder)
+    run(["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", str(DIST)], ROOT / folder)
+
+
+def run(command: list[str], directory: Path = ROOT) -> None:
+    environment = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    subprocess.run(command, cwd=directory, env=environment, check=True, stdout=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The packages, installed where nothing else is: no clone beside them, no compiler on the path. Runs the README's snippets."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DIST = ROOT / "dist"
+LIMIT_SECONDS = 120
+SNIPPET = re.compile(r"<!-- (?P<file>[\w./-]+) -->\n```\w+\n(?P<text>.*?)```", re.DOTALL)
+
+
+def snippets() -> dict[str, str]:
+    """The README's code blocks that are files: an HTML comment before the block gives the name."""
+    found = {match["file"]: match["text"] for match in SNIPPET.finditer((ROOT / "README.md").read_text())}
+    assert {"workers/prices.py", "app.mjs", "app.py"} <= found.keys()
+    return found
+
+
+def printed(file: str) -> list[str]:
+    """What the snippet's own comments say that it prints."""
+    return [line.split("// → " if file.endswith("mjs") else "# → ")[1] for line in snippets()[file].splitlines() if "→ " in line]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("elsewhere")
+    for file, text in snippets().items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+    yield folder
+
+
+def bare_environment(place: Path, *programs: Path) -> dict[str, str]:
+    """Only the named programs and the system's most basic ones are on the path."""
+    tools = place / "bin"
+    tools.mkdir(exist_ok=True)
+    for program in [*programs, *(Path(found) for name in ("sh", "env") if (found := shutil.which(name)))]:
+        link = tools / program.name
+        if not link.exists():
+            link.symlink_to(program)
+    assert not (tools / "cargo").exists()
+    return {"PATH": str(tools), "HOME": str(place), "LANG": "C.UTF-8"}
+
+
+def run(command: list[str], place: Path, environment: dict[str, str] | None = None) -> list[str]:
+    done = subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout.splitlines()
+
+
+def node_program() -> Path:
+    found = shutil.which("node")
+    assert found
+    return Path(os.path.realpath(found))
+
+
+def test_the_npm_package_runs_the_readme_with_python_workers_that_nobody_installed(place: Path) -> None:
+    (place / "package.json").write_text('{ "private": true, "type": "module" }')
+    tarballs = [str(path) for path in DIST.glob("*.tgz")]
+    assert len(tarballs) == 2
+    run(["npm", "install", "--silent", "--no-audit", "--no-fund", *tarballs], place)
+    python = Path(os.path.realpath(sys.executable))
+    (place / "bin").mkdir(exist_ok=True)
+    (place / "bin" / "python3").symlink_to(python)
+    environment = bare_environment(place, node_program())
+    assert run(["bin/node", "app.mjs"], place, environment) == printed("app.mjs")
+
+
+def test_the_wheels_run_the_readme(place: Path) -> None:
+    run([os.path.realpath(sys.executable), "-m", "venv", "venv"], place)
+    wheels = [str(path) for path in DIST.glob("*.whl")]
+    assert len(wheels) == 2
+    run(["venv/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wheels], place)
+    environment = bare_environment(place)
+    assert run(["venv/bin/python", "app.py"], place, environment) == printed("app.py")
+
+
+def test_a_wheel_runs_node_workers_that_nobody_installed(place: Path) -> None:
+    (place / "shout.mjs").write_text("export const shout = (text) => text.toUpperCase()\n")
+    program = 'from ganger import Pool\nwith Pool(node="shout.mjs", workers=1) as pool:\n    print(pool.call("shout", "hi"))\n'
+    (place / "mixed.py").write_text(program)
+    environment = bare_environment(place, node_program())
+    assert run(["venv/bin/python", "mixed.py"], place, environment) == ["HI"]
