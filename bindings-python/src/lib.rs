@@ -1,1 +1,36 @@
-//! Nothing yet.
+//! The seam between Python and the core: values in, one call, values out. The classes that apps see are in `python/ganger`.
+
+mod boundary;
+mod decode;
+mod encode;
+mod error;
+mod interpreter;
+mod options;
+mod plain;
+mod pool;
+mod refused;
+mod settle;
+mod waiting;
+
+use pyo3::prelude::*;
+
+/// Everything here is for the package `ganger` only.
+#[pymodule(gil_used = true)]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<pool::Pool>()?;
+    module.add_function(wrap_pyfunction!(settle_in, module)?)?;
+    module.add_function(wrap_pyfunction!(interpreter::rest, module)?)?;
+    module.add_function(wrap_pyfunction!(interpreter::forked, module)?)?;
+    module.add_function(wrap_pyfunction!(encode::encoded, module)?)?;
+    module.add_function(wrap_pyfunction!(decode::decoded, module)?)
+}
+
+/// Says where the shim and the worker SDKs lie, and which Python this is.
+#[pyfunction]
+fn settle_in(home: &str, executable: Option<&str>) {
+    ganger::set_home(home);
+    if let Some(executable) = executable {
+        ganger::set_own_interpreter(ganger::Language::Python, executable);
+    }
+}

@@ -1,0 +1,78 @@
+"""A supervised pool of worker processes, in Python or any other language.
+
+    from ganger import Pool
+
+    with Pool(python="workers/", workers=4) as pool:
+        pool.call("prices.convert", {"amount": 3}, timeout=0.5)
+"""
+
+from __future__ import annotations
+
+import os as _os
+import sys as _sys
+
+from . import _native
+from ._generated.errors import (
+    CallFailed,
+    CallTimeout,
+    DeadlineExceeded,
+    ErrorCode,
+    ErrorReport,
+    Forked,
+    GangerError,
+    InvalidInput,
+    InvalidOption,
+    InvalidResult,
+    NoSuchFunction,
+    PayloadTooLarge,
+    PoolClosed,
+    ProtocolViolation,
+    QueueFull,
+    QueueTimeout,
+    RemoteError,
+    StartFailed,
+    WorkerCrashed,
+    WorkerDeath,
+)
+from ._generated.options import CallOptions, PoolOptions
+from ._generated.stats import CallInfo, FunctionInfo, Stats, WorkerStats
+
+_native.settle_in(_os.path.dirname(_os.path.abspath(__file__)), _sys.executable or None)
+
+from .future import CallFuture  # noqa: E402
+from .pool import Pool  # noqa: E402
+from .process_pool import ProcessPool  # noqa: E402
+
+__version__ = _native.__version__
+
+__all__ = [
+    "CallFailed",
+    "CallFuture",
+    "CallInfo",
+    "CallOptions",
+    "CallTimeout",
+    "DeadlineExceeded",
+    "ErrorCode",
+    "ErrorReport",
+    "Forked",
+    "FunctionInfo",
+    "GangerError",
+    "InvalidInput",
+    "InvalidOption",
+    "InvalidResult",
+    "NoSuchFunction",
+    "PayloadTooLarge",
+    "Pool",
+    "PoolClosed",
+    "PoolOptions",
+    "ProcessPool",
+    "ProtocolViolation",
+    "QueueFull",
+    "QueueTimeout",
+    "RemoteError",
+    "StartFailed",
+    "Stats",
+    "WorkerCrashed",
+    "WorkerDeath",
+    "WorkerStats",
+]

@@ -1,0 +1,51 @@
+"""Values of less usual types in the form in which they cross; worker SDKs have the same list."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import uuid
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, cast
+
+
+def plain(value: object) -> object:
+    """A value as one of the types that cross as they are; TypeError for what has no such form."""
+    if isinstance(value, enum.Enum):
+        return cast("object", value.value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    for kind, convert in _FORMS:
+        if isinstance(value, kind):
+            return convert(value)
+    fields = getattr(type(value), "__struct_fields__", None)
+    if fields is not None:  # a msgspec.Struct
+        return {name: getattr(value, name) for name in fields}
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+        return cast("object", cast("Any", value).item())
+    raise TypeError(f"object of type '{_type_name(type(value))}'")
+
+
+def _type_name(kind: type) -> str:
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+_FORMS: Final[tuple[tuple[Any, Callable[[Any], object]], ...]] = (
+    (bool, bool),
+    (int, int),
+    (float, float),
+    (str, str.__str__),
+    (uuid.UUID, str),
+    (decimal.Decimal, str),
+    (tuple, list),
+    (list, list),
+    (AbstractSet, list),
+    (Mapping, dict),
+    (dt.datetime, lambda value: dt.datetime.combine(value.date(), value.time(), value.tzinfo)),
+    (dt.date, dt.date.isoformat),
+    (dt.time, dt.time.isoformat),
+    (bytes, bytes),
+)

@@ -1,0 +1,56 @@
+"""The end of the interpreter, and its copies by fork: no pool delays the one or survives in the other."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from typing import Any
+from weakref import WeakSet
+
+from . import _native
+from .future import EndFuture
+
+_open: WeakSet[Any] = WeakSet()
+
+
+def remember(pool: _native.Pool, holder: object) -> None:
+    """Has the pool ended with the interpreter, unless it was before."""
+    _open.add(_Entry(pool, holder))
+
+
+class _Entry:
+    """Lives as long as the pool's holder, which it is hung on."""
+
+    def __init__(self, pool: _native.Pool, holder: Any) -> None:
+        self.pool = pool
+        holder._at_exit = self
+
+
+def _end_pools() -> None:
+    """Idle pools go at once. Those with calls, closing or not, have until their close timeout, all at the same time."""
+    waiting: list[EndFuture] = []
+    for pool in [entry.pool for entry in _open]:
+        if pool.forked:
+            continue
+        future = EndFuture(pool)
+        if pool.calls():
+            pool.close_soon(future, None)
+            waiting.append(future)
+        else:
+            pool.terminate_soon()
+    for future in waiting:
+        future.result()
+
+
+def _after_fork_in_child() -> None:
+    _native.forked()
+    _open.clear()
+
+
+# Threads are joined before `atexit` has its turn, and one may wait for a call: the pools must go before.
+_register = getattr(threading, "_register_atexit", atexit.register)
+_register(_end_pools)
+atexit.register(_native.rest)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

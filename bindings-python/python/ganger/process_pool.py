@@ -1,0 +1,217 @@
+"""A drop-in for ``concurrent.futures.ProcessPoolExecutor``."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import pickle
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpack
+
+from . import _native, exit
+from ._generated.errors import GangerError, InvalidInput, InvalidResult
+from .future import CallFuture
+from .pickling import dumps
+
+if TYPE_CHECKING:
+    from ._generated.options import Duration, Limit, Size
+    from ._generated.stats import Stats
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# The function that every Python worker has for this.
+_RUN = "ganger.run"
+_VARIABLE = "GANGER_PROCESS_POOL"
+# The system takes no variable of 128 KiB or more.
+_LONGEST_VARIABLE = 120_000
+# The standard library's queue has no end.
+_ENDLESS: dict[str, object] = {"max_queue": 10_000_000, "max_queue_bytes": "1024gb"}
+
+
+class ProcessPoolOptions(TypedDict, total=False):
+    """Options of a pool that a ``ProcessPool`` has beside the standard library's."""
+
+    name: str | None
+    interpreter: str | None
+    concurrency: int | None
+    max_queue: int | None
+    max_queue_bytes: Size | None
+    timeout: Limit | None
+    queue_timeout: Limit | None
+    deadline: Limit | None
+    cancel_grace: Duration | None
+    close_timeout: Duration | None
+    stop_timeout: Duration | None
+    start_timeout: Duration | None
+    max_payload: Size | None
+    memory_limit: Size | None
+    env: Mapping[str, str | None] | None
+    cwd: str | None
+
+
+class ProcessPool(Executor):
+    """Runs functions of this app in worker processes.
+
+    Unlike the standard library's, it outlives the death of a worker: the calls it had fail with ``WorkerCrashed``, the rest go on. A call that runs
+    can be cancelled. Workers are fresh processes: they import the modules that functions come from, and never run the main script again.
+    """
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        mp_context: Any = None,
+        initializer: Callable[..., object] | None = None,
+        initargs: tuple[Any, ...] = (),
+        *,
+        max_tasks_per_child: int | None = None,
+        **options: Unpack[ProcessPoolOptions],
+    ) -> None:
+        if max_tasks_per_child is not None:
+            raise NotImplementedError("max_tasks_per_child is not supported yet")
+        if mp_context is not None and mp_context.get_start_method() == "fork":
+            raise ValueError("workers are fresh processes; an mp_context that forks is not supported")
+        given: dict[str, object] = {key: value for key, value in options.items() if value is not None}
+        env = {**(options.get("env") or {}), _VARIABLE: _state(initializer, initargs)}
+        target = str(Path(__file__).with_name("_process_worker.py"))
+        given = {"name": "processes", **_ENDLESS, **given, "python": target, "env": env, "workers": max_workers}
+        self._native = _native.Pool(given)
+        exit.remember(self._native, self)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> CallFuture[T]:
+        """Calls ``fn`` in a worker. Raises ``InvalidInput`` for what cannot be pickled."""
+        future: _ProcessFuture[T] = _ProcessFuture(self._native)
+        arguments = dumps(((fn, args, kwargs), {}))
+        future._call = self._native.submit_pickled(future, _RUN, arguments)
+        return future
+
+    def map(
+        self,
+        fn: Callable[..., T],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+        buffersize: int | None = None,
+    ) -> Iterator[T]:
+        """As the standard library's: results in order; ``timeout`` counts from now; ``buffersize`` bounds what is under way."""
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1")
+        if buffersize is not None and buffersize < 1:
+            raise ValueError("buffersize must be None or > 0")
+        until = None if timeout is None else time.monotonic() + timeout
+        chunks = iter(lambda: list(itertools.islice(source, chunksize)), [])
+        source = zip(*iterables, strict=False)
+        waiting = deque(self.submit(_run_chunk, fn, chunk) for chunk in itertools.islice(chunks, buffersize))
+        return self._results(fn, waiting, chunks, until)
+
+    def _results(
+        self,
+        fn: Callable[..., T],
+        waiting: deque[CallFuture[list[T]]],
+        chunks: Iterator[list[tuple[Any, ...]]],
+        until: float | None,
+    ) -> Iterator[T]:
+        try:
+            while waiting:
+                results = waiting.popleft().result(None if until is None else until - time.monotonic())
+                waiting.extend(self.submit(_run_chunk, fn, chunk) for chunk in itertools.islice(chunks, 1))
+                yield from results
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Takes no more calls. Waiting, it returns when all are done and the workers are gone, without limit."""
+        if cancel_futures:
+            for call in self._native.calls():
+                if call["state"] == "waiting":
+                    self._native.cancel(call["id"])
+        if wait:
+            self._native.close("never")
+        else:
+            self._native.close_soon(_ProcessEnd(self._native), "never")
+
+    def terminate(self) -> None:
+        """Kills the workers now; calls fail with ``PoolClosed``."""
+        self._native.terminate()
+
+    def stats(self) -> Stats:
+        """What the pool does now and has done."""
+        return self._native.stats()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Waits for its calls; left by an exception it does not."""
+        if self._native.forked:
+            return
+        if kind is None:
+            self.shutdown()
+        else:
+            self.terminate()
+
+    def __del__(self) -> None:
+        native = getattr(self, "_native", None)
+        # The standard library's finishes its calls when nobody holds it any more.
+        if native is not None and not native.forked and not native.closed:
+            native.close_soon(_ProcessEnd(native), "never")
+
+    def __repr__(self) -> str:
+        return f"<ganger.ProcessPool {self._native.name!r}>"
+
+
+class _ProcessFuture(CallFuture[T]):
+    """Reads the pickles that come back."""
+
+    def _succeed(self, value: Any) -> None:
+        try:
+            value = pickle.loads(value)
+        except Exception as problem:
+            error = InvalidResult(f"the result cannot be unpickled: {problem}")
+            error.__cause__ = problem
+            super()._fail(error)
+        else:
+            super()._succeed(value)
+
+    def _fail(self, error: BaseException) -> None:
+        super()._fail(_original(error) or error)
+
+
+class _ProcessEnd(CallFuture[None]):
+    """Nobody waits for it."""
+
+
+def _original(error: BaseException) -> BaseException | None:
+    """What the function raised, with the worker's traceback for its cause, if it can be read."""
+    pickled = getattr(error, "_pickled", None)
+    if not isinstance(error, GangerError) or pickled is None:
+        return None
+    try:
+        original = pickle.loads(pickled)
+    except Exception:
+        return None
+    if not isinstance(original, BaseException):
+        return None
+    original.__cause__ = error.__cause__
+    return original
+
+
+def _run_chunk(fn: Callable[..., T], chunk: list[tuple[Any, ...]]) -> list[T]:
+    return [fn(*arguments) for arguments in chunk]
+
+
+def _state(initializer: Callable[..., object] | None, initargs: tuple[Any, ...]) -> str:
+    pickled = None if initializer is None else dumps((initializer, initargs))
+    state = base64.b64encode(pickle.dumps((sys.path, pickled))).decode()
+    if len(state) > _LONGEST_VARIABLE:
+        raise InvalidInput("initializer and initargs are too large to hand over; put the data in a file")
+    return state

@@ -1,0 +1,258 @@
+//! The pool as the package `ganger` holds it: every method converts, makes one call of the core, and converts back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ganger::error::ErrorCode;
+use ganger::events::{Event, SubscriptionId};
+use ganger::shape::Shaped;
+use ganger::{CallId, CallRequest, Encoding, Error, Input, Shape};
+use ganger::options::Surface;
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyBytes, PyDict, PyList};
+
+use crate::boundary::guarded;
+use crate::settle::Settler;
+use crate::{decode, encode, error, interpreter, options, plain, waiting};
+
+/// A pool of the core.
+#[pyclass(frozen, module = "ganger._native")]
+pub(crate) struct Pool {
+    core: ganger::Pool,
+    settler: &'static Settler,
+    made_in: u32,
+}
+
+/// Names a subscription, to end it.
+#[pyclass(frozen, module = "ganger._native")]
+pub(crate) struct Subscription(SubscriptionId);
+
+#[pymethods]
+impl Pool {
+    #[new]
+    fn new(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        guarded(|| {
+            let options = options::pool(options)?;
+            let core = ganger::Pool::new(options).map_err(|failure| error::exception(py, &failure))?;
+            Ok(Self { core, settler: Settler::here(py)?, made_in: std::process::id() })
+        })
+    }
+
+    /// Makes a call and waits for its value.
+    #[pyo3(signature = (function, value, options=None, /))]
+    fn call<'py>(
+        &self,
+        function: &str,
+        value: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = value.py();
+        guarded(|| {
+            let request = self.request(function, value, options)?;
+            match waiting::outcome(py, &self.core, request)? {
+                Ok(reply) => decode::reply(py, &reply),
+                Err(failure) => Err(error::exception(py, &failure)),
+            }
+        })
+    }
+
+    /// Makes a call whose outcome the future gets, and says its number.
+    #[pyo3(signature = (future, function, value, options=None, /))]
+    fn submit(
+        &self,
+        future: &Bound<'_, PyAny>,
+        function: &str,
+        value: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<u64> {
+        guarded(|| {
+            let request = self.request(function, value, options)?;
+            self.send(future, request)
+        })
+    }
+
+    /// The same with arguments that were pickled.
+    #[pyo3(signature = (future, function, arguments, options=None, /))]
+    fn submit_pickled(
+        &self,
+        future: &Bound<'_, PyAny>,
+        function: &str,
+        arguments: &Bound<'_, PyBytes>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<u64> {
+        guarded(|| {
+            self.open(future.py())?;
+            let payload = encode::shared_or_copied(arguments);
+            let input = Input { encoding: Encoding::Pickle5, shape: Shape::Arguments, payload };
+            let options = options::call(options)?;
+            self.send(future, CallRequest { function: function.into(), input, options })
+        })
+    }
+
+    /// Gives a call up.
+    fn cancel(&self, py: Python<'_>, call: u64) {
+        py.detach(|| self.core.cancel(CallId(call)));
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.here(py)?;
+        guarded(|| plain::object(py, &py.detach(|| self.core.stats()).to_value(Surface::Python)))
+    }
+
+    fn calls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.here(py)?;
+        guarded(|| plain::object(py, &py.detach(|| self.core.calls()).to_value(Surface::Python)))
+    }
+
+    fn functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.here(py)?;
+        guarded(|| {
+            let list = PyList::empty(py);
+            for contract in py.detach(|| self.core.functions()).iter().flat_map(|all| all.iter()) {
+                let info = ganger::FunctionInfo::from(contract);
+                list.append(plain::object(py, &info.to_value(Surface::Python))?)?;
+            }
+            Ok(list.into_any())
+        })
+    }
+
+    /// Has `tell` called with the data of every event of that name, on a thread of the pool, until `unsubscribe`.
+    fn subscribe(&self, py: Python<'_>, name: String, tell: Py<PyAny>) -> PyResult<Subscription> {
+        self.here(py)?;
+        let observer = move |event: &Event| {
+            if event.name() == name {
+                interpreter::with_python(|py| announce(py, event, &tell));
+            }
+        };
+        Ok(Subscription(py.detach(|| self.core.subscribe(Box::new(observer)))))
+    }
+
+    fn unsubscribe(&self, py: Python<'_>, subscription: &Bound<'_, Subscription>) -> PyResult<bool> {
+        self.here(py)?;
+        let subscription = subscription.get().0;
+        Ok(py.detach(|| self.core.unsubscribe(subscription)))
+    }
+
+    /// Waits until listeners have been told of all that happened, at most so many seconds.
+    fn flush_events(&self, py: Python<'_>, seconds: f64) -> bool {
+        py.detach(|| self.core.flush_events(Duration::from_secs_f64(seconds)))
+    }
+
+    /// Finishes its calls, as long as `timeout` says, and waits for its last worker.
+    fn close(&self, py: Python<'_>, timeout: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.here(py)?;
+        let patience = options::patience(timeout, self.core.options().close_timeout)?;
+        waiting::end(py, &self.core, |done| self.core.close(patience, done))
+    }
+
+    /// The same without waiting: the future gets None at the end.
+    fn close_soon(&self, future: &Bound<'_, PyAny>, timeout: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = future.py();
+        self.here(py)?;
+        let patience = options::patience(timeout, self.core.options().close_timeout)?;
+        let done = self.done(future);
+        py.detach(|| self.core.close(patience, done));
+        Ok(())
+    }
+
+    /// Kills its workers and waits for the last one.
+    fn terminate(&self, py: Python<'_>) -> PyResult<()> {
+        self.here(py)?;
+        waiting::end(py, &self.core, |done| self.core.terminate(done))
+    }
+
+    /// The same without waiting. A future gets None at the end.
+    #[pyo3(signature = (future=None))]
+    fn terminate_soon(&self, py: Python<'_>, future: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.here(py)?;
+        let done = future.map_or_else(|| Box::new(|| {}) as Box<dyn FnOnce() + Send>, |future| self.done(future));
+        py.detach(|| self.core.terminate(done));
+        Ok(())
+    }
+
+    /// Where a worker that is started by hand attaches, and with which token; None without an endpoint.
+    fn invite(&self, py: Python<'_>) -> PyResult<Option<(String, String)>> {
+        self.here(py)?;
+        let invitation = self.core.invite();
+        Ok(invitation.map(|found| (found.address.to_string_lossy().into_owned(), found.token)))
+    }
+
+    /// Whether it takes no more calls.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.core.is_closed())
+    }
+
+    /// Whether this process is a forked child of the one that made it.
+    #[getter]
+    fn forked(&self) -> bool {
+        self.made_in != std::process::id()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.core.options().name
+    }
+
+    /// How many calls run at once when all workers are there.
+    #[getter]
+    fn room(&self) -> u64 {
+        let options = self.core.options();
+        let workers = options.workers.unwrap_or_else(|| ganger::options::usable_cpus().get());
+        u64::from(workers) * u64::from(options.concurrency.get())
+    }
+}
+
+impl Pool {
+    fn here(&self, py: Python<'_>) -> PyResult<()> {
+        if self.forked() { Err(error::exception(py, &Error::forked())) } else { Ok(()) }
+    }
+
+    fn open(&self, py: Python<'_>) -> PyResult<()> {
+        self.here(py)?;
+        if self.core.is_closed() { Err(error::exception(py, &Error::pool_closed())) } else { Ok(()) }
+    }
+
+    fn request(
+        &self,
+        function: &str,
+        value: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<CallRequest> {
+        self.open(value.py())?;
+        let function: Arc<str> = function.into();
+        match encode::input(value) {
+            Ok(input) => Ok(CallRequest { function, input, options: options::call(options)? }),
+            Err(refused) => {
+                let failure = refused.into_error(ErrorCode::InvalidInput, Some(function));
+                Err(error::exception(value.py(), &failure))
+            }
+        }
+    }
+
+    /// Not detached: to hand a small call over is quicker than to let go of the interpreter and get it back.
+    fn send(&self, future: &Bound<'_, PyAny>, request: CallRequest) -> PyResult<u64> {
+        let (settler, waiting) = (self.settler, future.clone().unbind());
+        let completion = Box::new(move |outcome| settler.settle(waiting, outcome));
+        let call = if request.input.payload.len() < DETACH_FROM {
+            self.core.submit(request, completion)
+        } else {
+            future.py().detach(|| self.core.submit(request, completion))
+        };
+        Ok(call.map_or(0, |call| call.0))
+    }
+
+    fn done(&self, future: &Bound<'_, PyAny>) -> Box<dyn FnOnce() + Send> {
+        let (settler, future) = (self.settler, future.clone().unbind());
+        Box::new(move || settler.end(future))
+    }
+}
+
+fn announce(py: Python<'_>, event: &Event, tell: &Py<PyAny>) {
+    let told = plain::object(py, &event.to_value(Surface::Python)).and_then(|data| tell.call1(py, (data,)));
+    if let Err(error) = told {
+        error.write_unraisable(py, Some(tell.bind(py)));
+    }
+}
+
+const DETACH_FROM: usize = 16 * 1024;
