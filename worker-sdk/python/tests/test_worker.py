@@ -122,6 +122,12 @@ CODE = """
         return threading.current_thread().name
 
     @action
+    async def leaves_tasks():
+        kept.append(asyncio.create_task(asyncio.sleep(1000)))
+
+    kept = []
+
+    @action
     def numbers(n: int):
         yield from range(n)
 
@@ -246,6 +252,13 @@ def test_without_a_host_it_says_so(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, START, "x.py"], capture_output=True, text=True, cwd=tmp_path)
     assert ran.returncode == 64
     assert "GANGER_ENDPOINT" in ran.stderr
+
+
+def test_tasks_that_are_left_make_no_noise(host: Host) -> None:
+    host.result("leaves_tasks")
+    host.stop()
+    assert host.exit_code() == 0
+    assert host.output()[1] == ""
 
 
 # --- calls

@@ -72,12 +72,18 @@ def _attach_cause(body: dict[str, object], error: BaseException, seen: set[int])
     """The chain below the error: the explicit cause, else the context unless it was suppressed."""
     below = body
     for _ in range(MAX_CHAIN):
-        following = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        following = _safely(partial(_next_in_chain, error), None)
         if following is None or id(following) in seen:
             return
         described = _describe(following, seen, whole_chain=False)
         below["cause"] = described
         below, error = described, following
+
+
+def _next_in_chain(error: BaseException) -> BaseException | None:
+    if error.__cause__ is not None:
+        return error.__cause__
+    return None if error.__suppress_context__ else error.__context__
 
 
 def _describe(error: BaseException, seen: set[int], *, whole_chain: bool) -> dict[str, object]:

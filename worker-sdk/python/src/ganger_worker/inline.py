@@ -15,6 +15,7 @@ class Inline:
         self._data = data
         self._loop = Loop()
         self.run_hooks = self._loop.run_hooks
+        self.close = self._loop.close
 
     def serve(self, execution: Execution) -> None:
         # A step's locals end with it: while the next frame is awaited, nothing holds the last input.

@@ -24,6 +24,10 @@ class Runner(Protocol):
 
     def run_hooks(self, hooks: list[Callable[[], object]]) -> None: ...
 
+    def close(self) -> None:
+        """After the last hook: ends what the user's code left on the event loop."""
+        ...
+
 
 class Loop:
     """The event loop of the main thread, made when something first needs it: importing asyncio takes time."""
@@ -44,6 +48,18 @@ class Loop:
             result = hook()
             if inspect.isawaitable(result):
                 self().run_until_complete(_awaited(result))
+
+    def close(self) -> None:
+        if self._loop is None:
+            return
+        import asyncio
+
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
 
 
 async def _awaited(result: Any) -> None:

@@ -6,6 +6,7 @@ crosses no queue. Asynchronous calls, hooks and pings go to the main thread's lo
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 from . import leaving
@@ -13,9 +14,9 @@ from .call import Call
 from .execution import Execution
 from .function import Function
 from .runner import Loop, next_effect
-from .session import Effect, Send, Session, Stop
+from .session import HOST_GONE_EXIT, Effect, Send, Session, Stop
 from .tasks import start
-from .transport import Lane
+from .transport import HostGone, Lane
 
 
 class Threaded:
@@ -25,6 +26,7 @@ class Threaded:
         self._most = concurrency + 1  # one more than can be busy, so that somebody reads
         self._loop = Loop()
         self.run_hooks = self._loop.run_hooks
+        self.close = self._loop.close
         self._reading = threading.Lock()
         self._threads = 0  # this and the next: changed under the reading lock only
         self._busy = 0
@@ -54,6 +56,8 @@ class Threaded:
                 leaving.at_once(leaving.exit_code(error))
             self._exit = error
             self._stop()
+        except HostGone:
+            leaving.at_once(HOST_GONE_EXIT)
 
     def _turn(self, execution: Execution, was_busy: bool) -> bool:
         """Reads until there is a synchronous call, runs it with the lane given to another thread."""
@@ -83,7 +87,13 @@ class Threaded:
 
     def _begin(self, execution: Execution, call: Call, function: Function) -> None:
         task = start(self._loop(), execution, call, function)
-        task.add_done_callback(lambda done: self._follow(done.result()))
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Effect | None]) -> None:
+        try:
+            self._follow(task.result())
+        except HostGone:
+            leaving.at_once(HOST_GONE_EXIT)
 
     def _follow(self, effect: Effect | None) -> None:
         if type(effect) is Send:

@@ -162,7 +162,10 @@ class Writer:
             self.dropped += 1
             return
         self._waiting.append(data)
-        self._flush()
+        try:
+            self._flush()
+        except HostGone:
+            pass  # no concern of the function that logs; the worker is about to end
 
     def close_for_exit(self, timeout: float | None = None) -> None:
         """Wait until no frame is half written, then let nobody begin another (R24)."""

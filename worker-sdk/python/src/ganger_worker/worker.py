@@ -62,11 +62,12 @@ def _live(target: str, data: Lane, control_lane: Lane) -> int:
     if session.stop_asked() is None:
         runner.serve(Execution(session, data.writer, functions, welcome.max_payload))
     runner.run_hooks(hooks.shutdown_hooks)
+    runner.close()
     return 0
 
 
 def _runner(session: Session, data: Lane, concurrency: int) -> Runner:
-    if concurrency == 1:
+    if concurrency <= 1:
         return Inline(session, data)
     from .threaded import Threaded  # imports asyncio
 
