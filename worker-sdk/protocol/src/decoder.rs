@@ -18,7 +18,7 @@ const RESERVE_LENGTH: usize = 64 * 1024 * 1024;
 ///
 /// Read into [`buffer`](Self::buffer), then call [`next`](Self::next) until it gives `None`. Frames are
 /// slices of the buffer, not copies; a payload beyond the shared buffer gets an allocation of its own,
-/// reserved once.
+/// reserved once. So a small payload that is kept keeps the read it came in: copy what lives long.
 #[derive(Debug)]
 pub struct Decoder {
     buffer: BytesMut,

@@ -35,6 +35,8 @@ pub(crate) struct Engine {
     control_writer: Mutex<LaneWriter>,
     /// Threads that wait to read, or read.
     readers: AtomicUsize,
+    /// Threads that read or run calls, the main one included.
+    threads: AtomicUsize,
     functions: BTreeMap<String, Body>,
     shutdown: Mutex<Vec<Shutdown>>,
     place: OnceLock<Place>,
@@ -75,6 +77,7 @@ impl Engine {
             data_writer: Mutex::new(LaneWriter::new(twin(&data))),
             control_writer: Mutex::new(LaneWriter::new(twin(&control))),
             readers: AtomicUsize::new(0),
+            threads: AtomicUsize::new(1),
             functions: functions
                 .into_iter()
                 .map(|function| (function.contract.name, function.body))
@@ -170,11 +173,20 @@ impl Engine {
         loop {
             self.readers.fetch_add(1, Ordering::SeqCst);
             let (run, call) = self.next_call();
-            if self.readers.fetch_sub(1, Ordering::SeqCst) == 1 && self.place().concurrency > 1 {
-                let engine = Arc::clone(self);
-                spawn("ganger-calls", move || engine.serve());
+            if self.readers.fetch_sub(1, Ordering::SeqCst) == 1 {
+                self.add_reader();
             }
             self.run(*run, call);
+        }
+    }
+
+    /// Starts a thread to read on. One more than the host has calls here is always enough: with that many, one is about to be done.
+    fn add_reader(self: &Arc<Self>) {
+        let most = self.place().concurrency.saturating_add(1) as usize;
+        let more = |threads| (most > 2 && threads < most).then_some(threads + 1);
+        if self.threads.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).is_ok() {
+            let engine = Arc::clone(self);
+            spawn("ganger-calls", move || engine.serve());
         }
     }
 

@@ -12,7 +12,7 @@ use ganger_protocol::message::{
 };
 use ganger_protocol::{
     Assembler, BodyError, Bytes, Direction, Encoding, Flags, Frame, FrameError, Kind, Lane, Limits,
-    STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS, VIOLATION_EXIT_CODE,
+    MAX_BODY_LENGTH, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS, VIOLATION_EXIT_CODE,
 };
 
 use crate::nearest::nearest;
@@ -152,11 +152,17 @@ impl Session {
     /// Takes what a decoder found wrong with the host's bytes.
     pub(crate) fn refuse(&mut self, error: &FrameError) {
         match *error {
-            FrameError::PayloadTooLarge { seq, kind: Kind::Call | Kind::Chunk, .. } => {
+            FrameError::PayloadTooLarge { seq, kind: kind @ (Kind::Call | Kind::Chunk), .. } => {
+                let was_under_way = self.assembler.is_under_way(seq);
                 self.assembler.abandon(seq);
                 self.highest = self.highest.max(seq);
                 self.ahead.remove(&seq);
-                self.answer_error(seq, &ErrorReport::new(code::PAYLOAD_TOO_LARGE, "", error.to_string()));
+                // A chunk of a call that has had its answer needs no other one.
+                if kind == Kind::Call || was_under_way {
+                    let report = ErrorReport::new(code::PAYLOAD_TOO_LARGE, "", error.to_string());
+                    self.answer_error(seq, &report);
+                    self.stop_if_idle();
+                }
             }
             FrameError::PayloadTooLarge { kind: Kind::Input, .. } => {}
             FrameError::PayloadTooLarge { .. }
@@ -227,7 +233,9 @@ impl Session {
 
     /// A call, or the worker itself (seq 0), has something to say: LOG or PROGRESS (R38).
     pub(crate) fn say(&mut self, kind: Kind, seq: u64, body: Vec<u8>) {
-        if seq == 0 || self.running.contains_key(&seq) {
+        // What is too long for a frame would end the worker; a record that is lost does not.
+        let fits = body.len() <= MAX_BODY_LENGTH as usize;
+        if fits && (seq == 0 || self.running.contains_key(&seq)) {
             self.data_out.push(Frame::new(kind, seq).with_body(body));
         }
     }

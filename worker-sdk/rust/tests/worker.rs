@@ -159,7 +159,7 @@ fn many_calls_reuse_few_threads() {
     }
     if cfg!(target_os = "linux") {
         let threads = std::fs::read_dir(format!("/proc/{}/task", host.child.id())).unwrap().count();
-        assert!(threads <= 8, "{threads} threads for a concurrency of 4");
+        assert!(threads <= 4 + 2, "{threads} threads for a concurrency of 4: one to read, one for control");
     }
 }
 

@@ -5,7 +5,7 @@ use super::{encoded, read_map};
 use crate::reader::{Outcome, Reader};
 use crate::value::read_list;
 use crate::writer::Writer;
-use crate::{BodyError, Value};
+use crate::{BodyError, MAX_BODY_LENGTH, Value};
 
 /// How many causes a report carries.
 pub const MAX_CAUSES: usize = 16;
@@ -69,10 +69,21 @@ impl ErrorReport {
         }
     }
 
-    /// The body as it travels, texts and the chain of causes cut to their limits.
+    /// The body as it travels, texts and the chain of causes cut to their limits. Making it must not fail (R32): properties that make
+    /// it too long or too deep to be read are left out.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        encoded(|writer| self.write(writer, 0))
+        let body = encoded(|writer| self.write(writer, 0));
+        let is_sound = body.len() <= MAX_BODY_LENGTH as usize && Self::decode(&body).is_ok();
+        if is_sound { body } else { encoded(|writer| self.clone().without_properties().write(writer, 0)) }
+    }
+
+    fn without_properties(mut self) -> Self {
+        if let Some(Value::Map(properties)) = self.properties.take() {
+            self.dropped.get_or_insert_default().extend(properties.into_iter().map(|(name, _)| name));
+        }
+        self.cause = self.cause.map(|cause| Box::new(cause.without_properties()));
+        self
     }
 
     /// Reads a body. Causes beyond the limit are left out.
@@ -155,4 +166,36 @@ fn write_text(writer: &mut Writer<'_>, key: &str, text: &str) {
 /// The longest beginning of a text that fits and does not cut a character.
 fn cut(text: &str, length: usize) -> &str {
     &text[..text.floor_char_boundary(length)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_that_nobody_could_read_are_dropped_and_the_message_survives() {
+        let deep = (0..100).fold(Value::Nil, |inner, _| Value::List(vec![inner]));
+        let long = Value::Bytes(vec![0; MAX_BODY_LENGTH as usize]);
+        for property in [deep, long] {
+            let mut report = ErrorReport::new(code::CALL_FAILED, "ValueError", "too big");
+            report.properties = Some(Value::Map(vec![("what".to_owned(), property)]));
+            let read = ErrorReport::decode(&report.encode()).unwrap();
+            assert_eq!(read.message, "too big");
+            assert_eq!(read.dropped, Some(vec!["what".to_owned()]));
+        }
+    }
+
+    #[test]
+    fn texts_and_chains_are_cut() {
+        let mut report = ErrorReport::new(code::CALL_FAILED, "E", "é".repeat(MAX_MESSAGE_LENGTH));
+        report.traceback = Some("t".repeat(MAX_TRACEBACK_LENGTH + 1));
+        for _ in 0..40 {
+            report = ErrorReport { cause: Some(Box::new(report.clone())), ..report };
+        }
+        let read = ErrorReport::decode(&report.encode()).unwrap();
+        assert_eq!(read.message.len(), MAX_MESSAGE_LENGTH);
+        assert_eq!(read.traceback.as_ref().unwrap().len(), MAX_TRACEBACK_LENGTH);
+        let causes = std::iter::successors(read.cause.as_ref(), |cause| cause.cause.as_ref()).count();
+        assert_eq!(causes, MAX_CAUSES);
+    }
 }

@@ -46,7 +46,7 @@ impl Lane {
             if let Some(frame) = self.decoder.next().unwrap() {
                 return Some(frame);
             }
-            let mut piece = vec![0; 64 * 1024];
+            let mut piece = [0; 16 * 1024];
             match self.stream.read(&mut piece) {
                 Ok(0) => return None,
                 Ok(count) => self.decoder.buffer().extend_from_slice(&piece[..count]),
