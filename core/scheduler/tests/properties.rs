@@ -11,7 +11,7 @@ use ganger_scheduler::PoolPhase;
 use crate::simulator::{Broken, History, Simulator};
 use commands::{Deed, Ending, Story};
 
-const USUAL_HISTORIES: u64 = 5_000;
+const USUAL_HISTORIES: u64 = 3_000;
 
 #[test]
 fn every_random_history_keeps_every_law() {

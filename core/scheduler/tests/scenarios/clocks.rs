@@ -89,6 +89,10 @@ fn timeout_counts_each_attempt_anew() {
     let call = simulator.submit_to(CallSpec { timeout: some(100), ..idempotent() }, runs);
     simulator.run_out();
     assert_eq!(end(&simulator, call), "answered, attempts 2");
+    let stuck =
+        simulator.submit_to(CallSpec { timeout: some(100), ..idempotent() }, [crashes(80)[0], stalls()[0]]);
+    simulator.run_out();
+    assert_eq!(end(&simulator, stuck), "timeout after 100ms, started maybe, attempts 2");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ganger_scheduler::{
     Action, CallId, CallSpec, Config, Counters, Event, Failure, Input, PoolPhase, Scheduler, Settlement,
@@ -27,6 +28,7 @@ pub(crate) struct Observer {
 struct Call {
     spec: CallSpec,
     submitted_at: Timestamp,
+    assigned_at: Timestamp,
     /// Begun, those whose frame was never written not counted.
     attempts: u32,
     lost: u32,
@@ -190,12 +192,15 @@ impl Observer {
                 | Failure::WorkerDied { .. },
             ) => {}
             None => {
-                law(has_room && phase == PoolPhase::Running, || format!("{id} should have been refused"))?
+                law(has_room && phase == PoolPhase::Running && spec.slots <= self.config.concurrency, || {
+                    format!("{id} should have been refused")
+                })?
             }
         }
         let call = Call {
             spec: spec.clone(),
             submitted_at: step.at,
+            assigned_at: step.at,
             attempts: 0,
             lost: 0,
             started: Started::No,
@@ -294,7 +299,7 @@ impl Observer {
             &Action::Spawn { worker } => self.see_worker(worker, true),
             &Action::Admit { worker, .. } => self.see_worker(worker, false),
             Action::Refuse { .. } => Ok(()),
-            &Action::Assign { worker, call, attempt, .. } => self.see_assign(worker, call, attempt),
+            &Action::Assign { worker, call, attempt, .. } => self.see_assign(step.at, worker, call, attempt),
             &Action::Cancel { worker, call, .. } => {
                 let holds = self.workers.get(&worker).is_some_and(|seen| seen.holds.contains_key(&call));
                 law(holds, || format!("{worker} is asked to stop {call}, which it does not have"))
@@ -320,7 +325,7 @@ impl Observer {
         law(own_alive <= self.config.workers as usize, || format!("{own_alive} workers"))
     }
 
-    fn see_assign(&mut self, worker: WorkerId, id: CallId, attempt: u32) -> Verdict {
+    fn see_assign(&mut self, now: Timestamp, worker: WorkerId, id: CallId, attempt: u32) -> Verdict {
         let best = self.waiting();
         let call = self.calls.get_mut(&id).ok_or_else(|| Broken(format!("{id} is unknown")))?;
         let waits = matches!(call.place, Place::Fresh | Place::Returned);
@@ -329,6 +334,7 @@ impl Observer {
         law(seen.takes_calls(), || format!("{worker} gets {id} and is {:?} or in grace", seen.phase))?;
         law(seen.room(&self.config) >= call.spec.slots, || format!("{worker} has no room for {id}"))?;
         call.attempts += 1;
+        call.assigned_at = now;
         law(attempt == call.attempts, || format!("{id}: attempt {attempt} is number {}", call.attempts))?;
         let most = if call.spec.idempotent { 1 + call.spec.retries } else { 1 };
         law(attempt <= most, || format!("{id}: attempt {attempt} of {most}"))?;
@@ -357,6 +363,9 @@ impl Observer {
     fn see_settle(&mut self, step: &Step, id: CallId, settlement: &Settlement) -> Verdict {
         let call = self.calls.get_mut(&id).ok_or_else(|| Broken(format!("{id} is unknown")))?;
         law(call.place != Place::Settled, || format!("{id} is settled twice"))?;
+        if let Settlement::Failed { failure, .. } = settlement {
+            Self::check_clock(step.at, id, call, failure)?;
+        }
         if let Place::At(worker) = call.place
             && let Some(seen) = self.workers.get_mut(&worker)
             && let Some((_, caller_is_settled)) = seen.holds.get_mut(&id)
@@ -408,13 +417,41 @@ impl Observer {
         }
     }
 
-    /// After the clocks have fired nobody waits for a first attempt longer than he wants to.
+    /// After the clocks have fired nobody waits for a first attempt, or runs, longer than he wants to.
     fn check_patience(&self, now: Timestamp) -> Verdict {
-        let over =
-            |call: &Call| call.spec.queue_timeout.is_some_and(|span| now.since(call.submitted_at) >= span);
-        let waiting = self.waiting();
-        let tired = waiting.iter().find(|id| self.calls[id].attempts == 0 && over(&self.calls[id]));
-        law(tired.is_none(), || format!("{} waits beyond its queue timeout", tired.expect("just seen")))
+        for (id, call) in self.calls.iter().filter(|(_, call)| call.place != Place::Settled) {
+            let (bound, since) = match call.place {
+                Place::At(_) => (call.spec.timeout, call.assigned_at),
+                Place::Fresh | Place::Returned if call.attempts == 0 => {
+                    (call.spec.queue_timeout, call.submitted_at)
+                }
+                Place::Fresh | Place::Returned | Place::Settled => (None, now),
+            };
+            law(bound.is_none_or(|span| now.since(since) < span), || format!("{id} is over its time"))?;
+        }
+        Ok(())
+    }
+
+    /// A clock ends only what it is about, and when it is due.
+    fn check_clock(now: Timestamp, id: CallId, call: &Call, failure: &Failure) -> Verdict {
+        let due =
+            |span: Option<Duration>, since: Timestamp| span.is_some_and(|span| now.since(since) >= span);
+        let fair = match failure {
+            Failure::QueueTimeout { .. } => {
+                call.attempts == 0 && due(call.spec.queue_timeout, call.submitted_at)
+            }
+            Failure::Timeout { .. } => {
+                matches!(call.place, Place::At(_)) && due(call.spec.timeout, call.assigned_at)
+            }
+            Failure::DeadlineExceeded { .. } => due(call.spec.deadline, call.submitted_at),
+            Failure::QueueFull { .. }
+            | Failure::Cancelled
+            | Failure::WorkerDied { .. }
+            | Failure::StartFailed
+            | Failure::PoolClosed
+            | Failure::TooManySlots { .. } => true,
+        };
+        law(fair, || format!("{id}: {failure:?} comes too early or to the wrong call"))
     }
 
     fn check_books(&self, now: Timestamp, scheduler: &Scheduler) -> Verdict {
@@ -443,9 +480,9 @@ impl Observer {
 }
 
 /// DESIGN 4.2: starts that fail back off to this at most.
-const LONGEST_BACKOFF: std::time::Duration = std::time::Duration::from_secs(10);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 /// What the world takes to carry out a kill, with something to spare.
-const KILLS_TAKE: std::time::Duration = std::time::Duration::from_millis(5);
+const KILLS_TAKE: Duration = Duration::from_millis(5);
 
 fn is_death_of(action: &Action, call: CallId, worker: WorkerId) -> bool {
     failure_of(action, call)
