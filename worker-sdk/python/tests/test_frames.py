@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 from typing import Any
 
@@ -132,3 +133,15 @@ def test_large_frames_and_small_ones_mixed() -> None:
         frames = read_all(stream, step)
         assert [len(got.payload) for got in frames] == sizes
         assert all(got.payload == bytes([got.seq]) * len(got.payload) for got in frames)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_bytes_end_in_a_violation_or_in_nothing(seed: int) -> None:
+    rng = random.Random(seed)
+    given = [vector for vector in GOLDEN if vector["direction"] == "to_worker" and vector["hex"]]
+    for _ in range(500):
+        vector = rng.choice(given)
+        damaged = bytearray.fromhex(vector["hex"])
+        for _ in range(rng.randint(1, 4)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        play(bytes(damaged), vector["lane"], 1 << 20)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 from collections.abc import MutableMapping
 
@@ -26,7 +25,7 @@ def connect(environment: MutableMapping[str, str] | None = None) -> tuple[Lane, 
     if data is not None and control is not None:
         return _inherited(data), _inherited(control)
     if address is not None:
-        session = secrets.token_hex(16)
+        session = os.urandom(16).hex()
         return _attached(address, token, session, "data"), _attached(address, token, session, "control")
     raise NoHost("a worker is started by a pool, or attaches to one named by GANGER_ENDPOINT")
 

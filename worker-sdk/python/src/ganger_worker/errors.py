@@ -160,7 +160,7 @@ def _safely(make: Callable[[], T], fallback: T) -> T:
     """User code runs when an exception is printed or looked at; whatever it raises, the report goes on."""
     try:
         return make()
-    except (SystemExit, KeyboardInterrupt, Exception):
+    except BaseException:
         return fallback
 
 
