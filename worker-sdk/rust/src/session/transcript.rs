@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::{Effect, Outcome, Sent, Session};
 
 /// What this SDK has of what a transcript may need.
-const HAS: [&str; 1] = ["streams"];
+const HAS: [&str; 2] = ["streams", "stop amid chunks"];
 
 struct Player {
     session: Session,
