@@ -117,6 +117,7 @@ links:
 
 .PHONY: python
 python: venv node-worker ## The Python package, built in place for development
+	@$(PY) -m compileall -q worker-sdk/python/src
 	@$(PY) bindings-python/develop.py
 
 .PHONY: node
@@ -125,5 +126,6 @@ node: venv node-worker node-modules links ## The Node package, built in place fo
 
 .PHONY: release
 release: venv node-worker node-modules links
+	@$(PY) -m compileall -q worker-sdk/python/src
 	@$(PY) bindings-python/develop.py --release
 	@npm run --silent build:release --prefix bindings-node
