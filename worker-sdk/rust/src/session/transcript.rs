@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::{Effect, Outcome, Sent, Session};
 
 /// What this SDK has of what a transcript may need.
-const HAS: [&str; 2] = ["streams", "stop amid chunks"];
+const HAS: [&str; 1] = ["streams"];
 
 struct Player {
     session: Session,
@@ -43,6 +43,30 @@ fn transcripts_are_followed() {
         }
     }
     assert!(played >= 50, "only {played} transcripts");
+}
+
+#[test]
+fn a_call_whose_chunks_are_under_way_ends_before_a_stop_does() {
+    let functions = json!({ "functions": ["add"] });
+    let chunked = json!({
+        "lane": "data", "kind": "CALL", "seq": 1, "body": { "function": "add" },
+        "flags": ["CRITICAL", "MORE"], "payload_hex": "020000000000000092",
+    });
+    let rest = json!({ "lane": "data", "kind": "CHUNK", "seq": 1, "payload_hex": "01" });
+    let steps = [
+        json!({ "send": { "kind": "HELLO" } }),
+        json!({ "receive": { "lane": "control", "kind": "WELCOME", "seq": 0, "body": { "version": 1 } } }),
+        json!({ "effect": { "load": {} } }),
+        json!({ "happen": { "loaded": {} } }),
+        json!({ "send": { "kind": "READY" } }),
+        json!({ "receive": chunked }),
+        json!({ "receive": { "lane": "data", "kind": "STOP", "seq": 0, "body": {} } }),
+        json!({ "receive": { "lane": "control", "kind": "CANCEL", "seq": 1, "body": { "reason": "stop" } } }),
+        json!({ "send": { "kind": "ERROR", "seq": 1, "body": { "code": "CANCELLED" } } }),
+        json!({ "effect": { "shutdown": {} } }),
+        json!({ "receive": rest }),
+    ];
+    Player::new(&functions).play("a stop amid chunks", &steps);
 }
 
 impl Player {
