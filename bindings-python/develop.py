@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-
 from pathlib import Path
 
 from stage import HERE, HOME, ROOT, TARGET, replace, stage

@@ -6,7 +6,6 @@ use ganger::{Encoding, Reply};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyDict, PyList, PyString};
-use rmp::Marker;
 
 use crate::encode::{TIMESTAMP, epoch};
 use crate::error::exception;
@@ -49,61 +48,71 @@ type Read<'py> = Result<Bound<'py, PyAny>, Refused>;
 
 impl<'py, 'data> Reader<'py, 'data> {
     fn value(&mut self, depth: usize) -> Read<'py> {
-        let py = self.py;
-        match Marker::from_u8(self.byte()?) {
-            Marker::Null => Ok(py.None().into_bound(py)),
-            Marker::True => Ok(true.into_pyobject(py).map(|flag| flag.to_owned().into_any())?),
-            Marker::False => Ok(false.into_pyobject(py).map(|flag| flag.to_owned().into_any())?),
-            Marker::FixPos(number) => self.object(number),
-            Marker::FixNeg(number) => self.object(number),
-            Marker::FixStr(length) => self.text(length.into()).map(Bound::into_any),
-            Marker::FixArray(length) => self.list(length.into(), depth),
-            Marker::FixMap(length) => self.map(length.into(), depth),
-            marker => self.longer(marker, depth),
+        let mark = self.byte()?;
+        match mark {
+            0x00..=0x7f => self.object(mark),
+            0x80..=0x8f => self.map((mark & 0x0f).into(), depth),
+            0x90..=0x9f => self.list((mark & 0x0f).into(), depth),
+            0xa0..=0xbf => self.text((mark & 0x1f).into()).map(Bound::into_any),
+            0xc0 => Ok(self.py.None().into_bound(self.py)),
+            0xc2 => self.object(false),
+            0xc3 => self.object(true),
+            0xca..=0xd3 => self.number(mark),
+            0xe0..=0xff => self.object(mark as i8),
+            0xc1 | 0xc4..=0xc9 | 0xd4..=0xdf => self.sized(mark, depth),
         }
     }
 
-    fn longer(&mut self, marker: Marker, depth: usize) -> Read<'py> {
-        match marker {
-            Marker::U8 => self.number(u8::from_be_bytes),
-            Marker::U16 => self.number(u16::from_be_bytes),
-            Marker::U32 => self.number(u32::from_be_bytes),
-            Marker::U64 => self.number(u64::from_be_bytes),
-            Marker::I8 => self.number(i8::from_be_bytes),
-            Marker::I16 => self.number(i16::from_be_bytes),
-            Marker::I32 => self.number(i32::from_be_bytes),
-            Marker::I64 => self.number(i64::from_be_bytes),
-            Marker::F32 => self.number(f32::from_be_bytes),
-            Marker::F64 => self.number(f64::from_be_bytes),
-            _ => self.sized(marker, depth),
+    fn number(&mut self, mark: u8) -> Read<'py> {
+        match mark {
+            0xca => self.read(f32::from_be_bytes),
+            0xcb => self.read(f64::from_be_bytes),
+            0xcc => self.read(u8::from_be_bytes),
+            0xcd => self.read(u16::from_be_bytes),
+            0xce => self.read(u32::from_be_bytes),
+            0xcf => self.read(u64::from_be_bytes),
+            0xd0 => self.read(i8::from_be_bytes),
+            0xd1 => self.read(i16::from_be_bytes),
+            0xd2 => self.read(i32::from_be_bytes),
+            _ => self.read(i64::from_be_bytes),
         }
     }
 
-    fn sized(&mut self, marker: Marker, depth: usize) -> Read<'py> {
-        let length = match marker {
-            Marker::Str8 | Marker::Bin8 | Marker::Ext8 => usize::from(self.byte()?),
-            Marker::Str16 | Marker::Bin16 | Marker::Ext16 | Marker::Array16 | Marker::Map16 => {
-                usize::from(u16::from_be_bytes(self.array()?))
+    /// What has its length written after its mark.
+    fn sized(&mut self, mark: u8, depth: usize) -> Read<'py> {
+        match mark {
+            0xd4..=0xd8 => self.extension(1 << (mark - 0xd4)),
+            0xc7..=0xc9 => {
+                let length = self.length(mark - 0xc7)?;
+                self.extension(length)
             }
-            Marker::Str32 | Marker::Bin32 | Marker::Ext32 | Marker::Array32 | Marker::Map32 => {
-                u32::from_be_bytes(self.array()?) as usize
-            }
-            Marker::FixExt1 => 1,
-            Marker::FixExt2 => 2,
-            Marker::FixExt4 => 4,
-            Marker::FixExt8 => 8,
-            Marker::FixExt16 => 16,
-            _ => return Err(Refused::new(format!("byte 0x{:02x} is no MessagePack", marker.to_u8()))),
-        };
-        match marker {
-            Marker::Str8 | Marker::Str16 | Marker::Str32 => self.text(length).map(Bound::into_any),
-            Marker::Bin8 | Marker::Bin16 | Marker::Bin32 => {
+            0xc4..=0xc6 => {
+                let length = self.length(mark - 0xc4)?;
                 Ok(PyBytes::new(self.py, self.take(length)?).into_any())
             }
-            Marker::Array16 | Marker::Array32 => self.list(length, depth),
-            Marker::Map16 | Marker::Map32 => self.map(length, depth),
-            _ => self.extension(length),
+            0xd9..=0xdb => {
+                let length = self.length(mark - 0xd9)?;
+                self.text(length).map(Bound::into_any)
+            }
+            0xdc | 0xdd => {
+                let length = self.length(mark - 0xdb)?;
+                self.list(length, depth)
+            }
+            0xde | 0xdf => {
+                let length = self.length(mark - 0xdd)?;
+                self.map(length, depth)
+            }
+            _ => Err(Refused::new(format!("byte 0x{mark:02x} is no MessagePack"))),
         }
+    }
+
+    /// A length of 1, 2 or 4 bytes.
+    fn length(&mut self, size: u8) -> Result<usize, Refused> {
+        Ok(match size {
+            0 => self.byte()?.into(),
+            1 => u16::from_be_bytes(self.array()?).into(),
+            _ => u32::from_be_bytes(self.array()?) as usize,
+        })
     }
 
     fn list(&mut self, length: usize, depth: usize) -> Read<'py> {
@@ -128,11 +137,9 @@ impl<'py, 'data> Reader<'py, 'data> {
     }
 
     fn name(&mut self) -> Result<Bound<'py, PyString>, Refused> {
-        let length = match Marker::from_u8(self.byte()?) {
-            Marker::FixStr(length) => length.into(),
-            Marker::Str8 => self.byte()?.into(),
-            Marker::Str16 => u16::from_be_bytes(self.array()?).into(),
-            Marker::Str32 => u32::from_be_bytes(self.array()?) as usize,
+        let length = match self.byte()? {
+            mark @ 0xa0..=0xbf => (mark & 0x1f).into(),
+            mark @ 0xd9..=0xdb => self.length(mark - 0xd9)?,
             _ => return Err(Refused::new("a map key that is not a string")),
         };
         self.text(length)
@@ -160,7 +167,7 @@ impl<'py, 'data> Reader<'py, 'data> {
         moment.map_err(|_| out_of_range())
     }
 
-    fn number<const N: usize, T: IntoPyObject<'py>>(&mut self, read: fn([u8; N]) -> T) -> Read<'py> {
+    fn read<const N: usize, T: IntoPyObject<'py>>(&mut self, read: fn([u8; N]) -> T) -> Read<'py> {
         let number = read(self.array()?);
         self.object(number)
     }

@@ -198,8 +198,7 @@ fn no_name(key: &Bound<'_, PyAny>) -> Refused {
 }
 
 fn length(count: usize) -> Result<u32, Refused> {
-    let refused =
-        |_| Refused::new(format!("{count} elements or bytes are more than MessagePack can hold"));
+    let refused = |_| Refused::new(format!("{count} elements or bytes are more than MessagePack can hold"));
     u32::try_from(count).map_err(refused)
 }
 

@@ -81,7 +81,13 @@ fn composite(value: &Bound<'_, PyAny>) -> Option<Value> {
         return pairs.collect::<Option<Map<_, _>>>().map(Value::Object);
     }
     if value.hasattr(intern!(value.py(), "__fspath__")).unwrap_or(false) {
-        return value.extract::<std::path::PathBuf>().ok()?.into_os_string().into_string().map(Value::from).ok();
+        return value
+            .extract::<std::path::PathBuf>()
+            .ok()?
+            .into_os_string()
+            .into_string()
+            .map(Value::from)
+            .ok();
     }
     let list = value.cast::<PySequence>().ok()?;
     let items = list.try_iter().ok()?.map(|item| plain(&item.ok()?));

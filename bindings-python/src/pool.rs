@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ganger::error::ErrorCode;
 use ganger::events::{Event, SubscriptionId};
+use ganger::options::Surface;
 use ganger::shape::Shaped;
 use ganger::{CallId, CallRequest, Encoding, Error, Input, Shape};
-use ganger::options::Surface;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict, PyList};
 
@@ -165,7 +165,8 @@ impl Pool {
     #[pyo3(signature = (future=None))]
     fn terminate_soon(&self, py: Python<'_>, future: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         self.here(py)?;
-        let done = future.map_or_else(|| Box::new(|| {}) as Box<dyn FnOnce() + Send>, |future| self.done(future));
+        let done =
+            future.map_or_else(|| Box::new(|| {}) as Box<dyn FnOnce() + Send>, |future| self.done(future));
         py.detach(|| self.core.terminate(done));
         Ok(())
     }

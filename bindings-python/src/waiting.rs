@@ -23,7 +23,11 @@ pub(crate) fn outcome(py: Python<'_>, pool: &ganger::Pool, request: CallRequest)
 }
 
 /// Waits until the pool has ended, which `begin` asks it to. An exception from a signal's handler ends it at once.
-pub(crate) fn end(py: Python<'_>, pool: &ganger::Pool, begin: impl FnOnce(Box<dyn FnOnce() + Send>) + Send) -> PyResult<()> {
+pub(crate) fn end(
+    py: Python<'_>,
+    pool: &ganger::Pool,
+    begin: impl FnOnce(Box<dyn FnOnce() + Send>) + Send,
+) -> PyResult<()> {
     let (sender, receiver) = sync_channel(1);
     let done = Box::new(move || {
         let _ = sender.send(());
@@ -34,7 +38,11 @@ pub(crate) fn end(py: Python<'_>, pool: &ganger::Pool, begin: impl FnOnce(Box<dy
 }
 
 /// What arrives after `begin`; None if there is nobody left to send anything.
-fn received<T: Send>(py: Python<'_>, begin: impl FnOnce() + Send, receiver: Receiver<T>) -> PyResult<Option<T>> {
+fn received<T: Send>(
+    py: Python<'_>,
+    begin: impl FnOnce() + Send,
+    receiver: Receiver<T>,
+) -> PyResult<Option<T>> {
     let (mut receiver, mut news) = py.detach(move || {
         begin();
         slice(receiver)

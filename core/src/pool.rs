@@ -1,6 +1,6 @@
 //! What an app holds of a pool.
 
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use ganger_protocol::message::Contract;
@@ -27,7 +27,8 @@ pub struct Pool(Arc<Handle>);
 #[derive(Debug)]
 struct Handle {
     shared: Arc<Shared>,
-    endpoint: Option<Endpoint>,
+    /// None once the pool ends: nobody may join it any more.
+    endpoint: Mutex<Option<Endpoint>>,
     made_in: ProcessTag,
 }
 
@@ -42,6 +43,7 @@ impl Pool {
         let workers = options.workers.unwrap_or_else(|| usable_cpus().get());
         let shared = Shared::new(options, workers, runtime);
         let endpoint = Endpoint::open(&shared)?;
+        let endpoint = Mutex::new(endpoint);
         Ok(Self(Arc::new(Handle { shared, endpoint, made_in: ProcessTag::here() })))
     }
 
@@ -120,7 +122,7 @@ impl Pool {
 
     /// Where a worker that is started by hand attaches, and with which one-time token; none without the option `endpoint`.
     pub fn invite(&self) -> Option<Invitation> {
-        self.0.endpoint.as_ref().map(Endpoint::invite)
+        if self.is_here() { self.endpoint().as_ref().map(Endpoint::invite) } else { None }
     }
 
     /// Takes no more calls, finishes those it has within `timeout` (none: as long as they take), then stops its workers.
@@ -168,10 +170,15 @@ impl Pool {
         self.0.made_in.is_here()
     }
 
+    fn endpoint(&self) -> MutexGuard<'_, Option<Endpoint>> {
+        self.0.endpoint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn end(&self, news: News, done: Box<dyn FnOnce() + Send>) {
         if !self.is_here() {
             return done();
         }
+        drop(self.endpoint().take());
         let late = self.0.shared.step(|books, now, aftermath| match &mut books.closed {
             Closed::Yes => Some(done),
             Closed::NotYet(waiting) => {

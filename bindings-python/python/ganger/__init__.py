@@ -1,9 +1,9 @@
 """A supervised pool of worker processes, in Python or any other language.
 
-    from ganger import Pool
+from ganger import Pool
 
-    with Pool(python="workers/", workers=4) as pool:
-        pool.call("prices.convert", {"amount": 3}, timeout=0.5)
+with Pool(python="workers/", workers=4) as pool:
+    pool.call("prices.convert", {"amount": 3}, timeout=0.5)
 """
 
 from __future__ import annotations

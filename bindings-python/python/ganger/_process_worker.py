@@ -1,4 +1,7 @@
-"""What the workers of a ``ProcessPool`` load. It offers nothing but what every Python worker does: ``ganger.run``."""
+"""What the workers of a ``ProcessPool`` load.
+
+It offers nothing but what every Python worker does: ``ganger.run``.
+"""
 
 import base64
 import os

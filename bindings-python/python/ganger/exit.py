@@ -28,7 +28,10 @@ class _Entry:
 
 
 def _end_pools() -> None:
-    """Idle pools go at once. Those with calls, closing or not, have until their close timeout, all at the same time."""
+    """Idle pools go at once.
+
+    Those with calls, closing or not, have until their close timeout, all at the same time.
+    """
     waiting: list[EndFuture] = []
     for pool in [entry.pool for entry in _open]:
         if pool.forked:

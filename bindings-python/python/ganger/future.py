@@ -22,8 +22,9 @@ _CANCELLED = "CANCELLED"
 class CallFuture(Future[T]):
     """What becomes of a call.
 
-    Cancelling it works while the call runs, too: it is cancelled then and there, and its worker is asked to stop. Cancelling a
-    task that awaits it does the same. Callbacks run on a thread of the library, one after the other.
+    Cancelling it works while the call runs, too: it is cancelled then and there, and its worker is asked
+    to stop. Cancelling a task that awaits it does the same. Callbacks run on a thread of the library, one
+    after the other.
     """
 
     def __init__(self, pool: _native.Pool) -> None:
@@ -119,10 +120,10 @@ def _wake(futures: list[CallFuture[Any]]) -> None:
     """Wakes the tasks that await them: one message for each event loop."""
     by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
     for future in futures:
-        waiters = future._waiters_in_loops  # pyright: ignore[reportPrivateUsage]
-        if waiters is not None:
+        awaited = future._waiters_in_loops  # pyright: ignore[reportPrivateUsage]
+        if awaited is not None:
             future._waiters_in_loops = None  # pyright: ignore[reportPrivateUsage]
-            for loop, waiter in waiters:
+            for loop, waiter in awaited:
                 by_loop.setdefault(loop, []).append(waiter)
     for loop, waiters in by_loop.items():
         try:

@@ -18,7 +18,10 @@ logger = logging.getLogger("ganger")
 
 
 class Listeners:
-    """The listeners of a pool by event. The core is told of an event's first one, and when the last one is gone."""
+    """The listeners of a pool by event.
+
+    The core is told of an event's first one, and when the last one is gone.
+    """
 
     def __init__(self, pool: _native.Pool) -> None:
         self._pool = pool

@@ -46,5 +46,5 @@ def as_they_come(submit: Callable[[I], CallFuture[Any]], items: Iterable[I], win
 
 def _ended(futures: set[CallFuture[Any]]) -> Iterator[Any]:
     for future in wait(futures, return_when=FIRST_COMPLETED).done:
-        futures.discard(future)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        futures.discard(future)
         yield future.result()

@@ -14,7 +14,7 @@ PROTOCOL = 5
 
 
 def dumps(value: object) -> bytes:
-    """Functions and classes of ``__main__``, lambdas and local functions take cloudpickle; without it they are refused."""
+    """Functions and classes of ``__main__``, lambdas and local functions take cloudpickle."""
     out = io.BytesIO()
     try:
         _ByName(out, PROTOCOL).dump(value)

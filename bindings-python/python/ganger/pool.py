@@ -23,8 +23,9 @@ _LAST_EVENTS_S = 1.0
 class Pool:
     """Worker processes of one kind with one queue.
 
-    ``Pool(python="workers/", workers=4)`` takes the functions of a file, a folder or a module; ``node=`` and ``command=`` take workers
-    in other languages. Workers start as calls need them. Every method may be used from any thread.
+    ``Pool(python="workers/", workers=4)`` takes the functions of a file, a folder or a module; ``node=``
+    and ``command=`` take workers in other languages. Workers start as calls need them. Every method may
+    be used from any thread.
 
     In a forked child of the process that made it every method raises ``Forked``.
     """
@@ -52,15 +53,18 @@ class Pool:
             return self._native.call(function, value, cast("dict[str, object]", options))
         return self._native.call(function, value)
 
-    def submit(self, function: str, value: object = None, /, **options: Unpack[CallOptions]) -> CallFuture[Any]:
+    def submit(
+        self, function: str, value: object = None, /, **options: Unpack[CallOptions]
+    ) -> CallFuture[Any]:
         """Calls a function and returns at once, with a future to wait for, to ``await``, or to cancel.
 
-        Raises what cannot become a call: ``InvalidInput``, ``InvalidOption``, ``PoolClosed``, ``Forked``. Everything else, ``QueueFull``
-        included, is the future's.
+        Raises what cannot become a call: ``InvalidInput``, ``InvalidOption``, ``PoolClosed``, ``Forked``.
+        Everything else, ``QueueFull`` included, is the future's.
         """
         future: CallFuture[Any] = CallFuture(self._native)
         given = cast("dict[str, object]", options) if options else None
-        future._call = self._native.submit(future, function, value, given)  # pyright: ignore[reportPrivateUsage]
+        call = self._native.submit(future, function, value, given)
+        future._call = call  # pyright: ignore[reportPrivateUsage]
         return future
 
     def map(
@@ -74,10 +78,12 @@ class Pool:
     ) -> Iterator[Any]:
         """Calls a function with each value and yields the results in order.
 
-        At most ``window`` calls are under way or waiting to be taken; by default twice as many as run at once. The first error is raised where
-        its result would be. Leaving the loop cancels the rest.
+        At most ``window`` calls are under way or waiting to be taken; by default twice as many as run at
+        once. The first error is raised where its result would be. Leaving the loop cancels the rest.
         """
-        return mapping.in_order(lambda value: self.submit(function, value, **options), values, self._window(window))
+        return mapping.in_order(
+            lambda value: self.submit(function, value, **options), values, self._window(window)
+        )
 
     def map_unordered(
         self,
@@ -89,7 +95,10 @@ class Pool:
         **options: Unpack[CallOptions],
     ) -> Iterator[Any]:
         """As ``map``, with the results in the order in which they come."""
-        submit = lambda value: self.submit(function, value, **options)  # noqa: E731
+
+        def submit(value: object) -> CallFuture[Any]:
+            return self.submit(function, value, **options)
+
         return mapping.as_they_come(submit, values, self._window(window))
 
     # --- looking
@@ -107,7 +116,8 @@ class Pool:
         return self._native.functions()
 
     def invite(self) -> tuple[str, str] | None:
-        """Address and one-time token for a worker that you start by hand: its ``GANGER_ENDPOINT`` and ``GANGER_TOKEN``.
+        """Address and one-time token for a worker that you start by hand: its ``GANGER_ENDPOINT`` and
+        ``GANGER_TOKEN``.
 
         None unless the pool has the option ``endpoint``.
         """
@@ -155,9 +165,11 @@ class Pool:
     # --- the end
 
     def close(self, timeout: Limit | None = None) -> None:
-        """Takes no more calls, finishes those it has, stops its workers, and returns when the last one is gone.
+        """Takes no more calls, finishes those it has, stops its workers, and returns when the last one is
+        gone.
 
-        Calls that are not done after ``timeout`` (by default the option ``close_timeout``) fail with ``PoolClosed``. Ctrl-C ends it at once.
+        Calls that are not done after ``timeout`` (by default the option ``close_timeout``) fail with
+        ``PoolClosed``. Ctrl-C ends it at once.
         """
         self._native.close(timeout)
         self._hear_out()

@@ -59,8 +59,9 @@ class ProcessPoolOptions(TypedDict, total=False):
 class ProcessPool(Executor):
     """Runs functions of this app in worker processes.
 
-    Unlike the standard library's, it outlives the death of a worker: the calls it had fail with ``WorkerCrashed``, the rest go on. A call that runs
-    can be cancelled. Workers are fresh processes: they import the modules that functions come from, and never run the main script again.
+    Unlike the standard library's, it outlives the death of a worker: the calls it had fail with
+    ``WorkerCrashed``, the rest go on. A call that runs can be cancelled. Workers are fresh processes:
+    they import the modules that functions come from, and never run the main script again.
     """
 
     def __init__(
@@ -80,15 +81,24 @@ class ProcessPool(Executor):
         given: dict[str, object] = {key: value for key, value in options.items() if value is not None}
         env = {**(options.get("env") or {}), _VARIABLE: _state(initializer, initargs)}
         target = str(Path(__file__).with_name("_process_worker.py"))
-        given = {"name": "processes", **_ENDLESS, **given, "python": target, "env": env, "workers": max_workers}
+        given = {
+            "name": "processes",
+            **_ENDLESS,
+            **given,
+            "python": target,
+            "env": env,
+            "workers": max_workers,
+        }
         self._native = _native.Pool(given)
         exit.remember(self._native, self)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> CallFuture[T]:
         """Calls ``fn`` in a worker. Raises ``InvalidInput`` for what cannot be pickled."""
         future: _ProcessFuture[T] = _ProcessFuture(self._native)
-        arguments = dumps(((fn, args, kwargs), {}))
-        future._call = self._native.submit_pickled(future, _RUN, arguments)
+        no_names: dict[str, object] = {}
+        arguments = dumps(((fn, args, kwargs), no_names))
+        call = self._native.submit_pickled(future, _RUN, arguments)
+        future._call = call  # pyright: ignore[reportPrivateUsage]
         return future
 
     def map(
@@ -99,15 +109,18 @@ class ProcessPool(Executor):
         chunksize: int = 1,
         buffersize: int | None = None,
     ) -> Iterator[T]:
-        """As the standard library's: results in order; ``timeout`` counts from now; ``buffersize`` bounds what is under way."""
+        """As the standard library's:
+
+        results in order; ``timeout`` counts from now; ``buffersize`` bounds what is under way.
+        """
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1")
         if buffersize is not None and buffersize < 1:
             raise ValueError("buffersize must be None or > 0")
         until = None if timeout is None else time.monotonic() + timeout
-        chunks = iter(lambda: list(itertools.islice(source, chunksize)), [])
-        source = zip(*iterables, strict=False)
-        waiting = deque(self.submit(_run_chunk, fn, chunk) for chunk in itertools.islice(chunks, buffersize))
+        chunks = _chunks(zip(*iterables, strict=False), chunksize)
+        first = itertools.islice(chunks, buffersize)
+        waiting = deque(self.submit(_run_chunk, fn, chunk) for chunk in first)
         return self._results(fn, waiting, chunks, until)
 
     def _results(
@@ -127,7 +140,10 @@ class ProcessPool(Executor):
                 future.cancel()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more calls. Waiting, it returns when all are done and the workers are gone, without limit."""
+        """Takes no more calls.
+
+        Waiting, it returns when all are done and the workers are gone, without limit.
+        """
         if cancel_futures:
             for call in self._native.calls():
                 if call["state"] == "waiting":
@@ -203,6 +219,11 @@ def _original(error: BaseException) -> BaseException | None:
         return None
     original.__cause__ = error.__cause__
     return original
+
+
+def _chunks(source: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
+    while chunk := list(itertools.islice(source, size)):
+        yield chunk
 
 
 def _run_chunk(fn: Callable[..., T], chunk: list[tuple[Any, ...]]) -> list[T]:

@@ -43,7 +43,7 @@ pub(super) fn events() -> String {
 
 pub(super) fn stats() -> String {
     let mut out = header("What a pool does and has done, in numbers.");
-    out += "from typing import Literal, TypedDict\n";
+    out += "from typing import Any, Literal, TypedDict\n";
     out + &stats_records().into_iter().map(|record| class(record, "")).collect::<String>()
 }
 

@@ -1,0 +1,58 @@
+"""Pools for the tests, and a look around at the end: nothing may be left."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import support
+
+from ganger import Pool
+
+
+@pytest.fixture
+def pool() -> Iterator[Pool]:
+    """Two workers of one call each."""
+    with Pool(python=support.BASICS, workers=2) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def shared_pool() -> Iterator[Pool]:
+    """For tests that only call; nobody breaks it."""
+    with Pool(python=support.BASICS, workers=2, name="shared") as made:
+        yield made
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    # The first pool starts what a process has once: IO thread, spawner, reaper.
+    with Pool(python=support.BASICS, workers=1) as first:
+        first.call("nothing")
+    before = set(support.descriptors().values())
+    yield
+    gc.collect()
+    support.eventually(lambda: not left(support.children()), f"no worker is left: {support.children()}")
+    support.eventually(
+        lambda: not new_descriptors(before), f"no descriptor is left: {new_descriptors(before)}"
+    )
+    assert not list(Path(tempfile.gettempdir()).glob("ganger-*.sock"))
+
+
+def left(children: dict[int, str]) -> list[str]:
+    """All but the reaper, of which there is one as long as the process lives."""
+    return [command for command in children.values() if "ganger-shim reap" not in command]
+
+
+def new_descriptors(before: set[str]) -> list[str]:
+    kinds = ("socket:", "pipe:", "anon_inode:[pidfd]")
+    return [link for link in support.descriptors().values() if link.startswith(kinds) and link not in before]
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.timeout(120))
