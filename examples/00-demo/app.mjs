@@ -22,7 +22,7 @@ let thumbnails = 0
 
 async function look(file) {
   const photo = await readFile(join(folder, file))
-  const thumbnail = await pools.python.call('thumbnails.thumbnail', { photo, size: 200 })
+  const thumbnail = await pools.python.call('thumbnails.thumbnail', { photo, size: 200 }, { idempotent: true })
   if (++thumbnails === files.length / 2) killOne(pools.python)
   const [colours, fingerprint] = await Promise.all([
     pools.node.call('palette', { pixels: thumbnail.pixels }),
@@ -31,7 +31,7 @@ async function look(file) {
   return { name: parse(file).name, ...thumbnail, colours, ...fingerprint }
 }
 
-// What a bug in C code or the kernel's memory killer would do. The worker's call is idempotent, so it runs again.
+// What a bug in C code or the kernel's memory killer would do. The call that the worker had is idempotent, so it runs again.
 function killOne(pool) {
   const { pid } = pool.stats().details.find((worker) => worker.busy)
   process.kill(pid, 'SIGKILL')

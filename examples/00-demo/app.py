@@ -32,7 +32,9 @@ thumbnails = 0
 async def look(file: Path) -> dict[str, Any]:
     global thumbnails
     photo = file.read_bytes()
-    thumbnail = await pools["python"].submit("thumbnails.thumbnail", {"photo": photo, "size": 200})
+    thumbnail = await pools["python"].submit(
+        "thumbnails.thumbnail", {"photo": photo, "size": 200}, idempotent=True
+    )
     thumbnails += 1
     if thumbnails == len(files) // 2:
         kill_one(pools["python"])

@@ -12,7 +12,7 @@ const texts = ['one two three', 'a pool is made of processes', '']
 const counts = await Promise.all(texts.map((text) => python.call('count_words', { text })))
 console.log(counts.map((count) => `${count} words`).join(', '))
 
-const { workers, completed, failed } = python.stats()
-console.log(`workers: ${workers}, completed: ${completed}, failed: ${failed}`)
+const { completed, failed } = python.stats()
+console.log(`completed: ${completed}, failed: ${failed}`)
 
 await Promise.all([python.close(), node.close()])

@@ -14,4 +14,4 @@ with Pool(python=here / "worker.py", workers=2) as python, Pool(node=here / "wor
     print(", ".join(f"{future.result()} words" for future in futures))
 
     stats = python.stats()
-    print(f"workers: {stats['workers']}, completed: {stats['completed']}, failed: {stats['failed']}")
+    print(f"completed: {stats['completed']}, failed: {stats['failed']}")

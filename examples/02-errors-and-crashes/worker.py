@@ -24,9 +24,8 @@ def crash() -> None:
     os.kill(os.getpid(), signal.SIGKILL)  # as a bug in C code or the kernel's memory killer would
 
 
-@action(idempotent=True)
+@action
 def restock() -> str:
-    """May run twice without harm, so a dead worker does not fail it: another one tries again."""
     if context.attempt == 1:
         crash()
     return f"done at attempt {context.attempt}"

@@ -5,7 +5,7 @@ const ROUNDS = 8
 const APART = 48 // how far apart two first guesses must be, in steps of 256
 
 export const ganger = {
-  functions: { palette: { summary: 'The dominant colours of a picture, most common first', idempotent: true } },
+  functions: { palette: { summary: 'The dominant colours of a picture, most common first' } },
 }
 
 /** RGB pixels in, up to five colours such as '#a0522d' out. */

@@ -20,7 +20,7 @@ class Picture(TypedDict):
     dhash: str
 
 
-@action(summary="Draws thumbnails with names, colours and hashes on one sheet, as a PNG", idempotent=True)
+@action(summary="Draws thumbnails with names, colours and hashes on one sheet, as a PNG")
 def draw(title: str, pictures: list[Picture]) -> bytes:
     rows = -(-len(pictures) // COLUMNS)
     width = GAP + COLUMNS * (TILE + GAP)

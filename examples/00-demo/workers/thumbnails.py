@@ -13,7 +13,7 @@ class Thumbnail(TypedDict):
     pixels: bytes  # RGB, row by row
 
 
-@action(summary="Makes a thumbnail of a photograph, the right way up", idempotent=True)
+@action(summary="Makes a thumbnail of a photograph, the right way up")
 def thumbnail(photo: bytes, size: int) -> Thumbnail:
     with Image.open(io.BytesIO(photo)) as image:
         upright = ImageOps.exif_transpose(image)

@@ -2,7 +2,7 @@
 
 mod dhash;
 
-use ganger_worker::{Failure, Function, Worker};
+use ganger_worker::{Failure, Worker};
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use sha2::{Digest, Sha256};
@@ -35,6 +35,5 @@ fn fingerprint(picture: Picture) -> Result<Fingerprint, Failure> {
 }
 
 fn main() {
-    let fingerprint = Function::new("fingerprint", fingerprint);
-    Worker::new().offer(fingerprint.idempotent().summary("Hashes a photograph by content and by looks")).run()
+    Worker::new().function("fingerprint", fingerprint).run()
 }
