@@ -164,3 +164,14 @@ fn terminate_ends_a_close_that_takes_too_long_and_both_may_come_again() {
     assert_eq!(simulator.history().moments_of("closed").len(), 1);
     assert_eq!(simulator.history().moments_of("kill").len(), 1);
 }
+
+#[test]
+fn a_worker_that_is_asked_to_stop_late_in_the_close_has_its_time_all_the_same() {
+    let mut simulator = Simulator::new(Config { stop_timeout: ms(400), ..config() });
+    simulator.script_starts([Start::ReadyButStays(ms(1))]);
+    let call = simulator.submit_to(call(), answers(899));
+    simulator.close(Some(ms(1_000)));
+    simulator.run_out();
+    assert_eq!(end_at(&simulator, call), 900);
+    assert_eq!(simulator.history().moments_of("kill 0.0 (close)"), [1_300]);
+}
