@@ -5,17 +5,17 @@
 //! [`control_out`](Session::control_out) and the [`effects`](Session::effects). The transcripts of the
 //! protocol are its tests.
 
+mod arrivals;
+#[cfg(test)]
+mod transcript;
+
 use std::collections::BTreeMap;
 
-use ganger_protocol::message::{
-    Attach, Call, Cancel, CancelReason, Contract, Credit, ErrorReport, Hello, Ready, Stop, Welcome, code,
-};
+use ganger_protocol::message::{Attach, CancelReason, Contract, ErrorReport, Hello, Ready, Welcome, code};
 use ganger_protocol::{
-    Assembler, BodyError, Bytes, Direction, Encoding, Flags, Frame, FrameError, Kind, Lane, Limits,
-    MAX_BODY_LENGTH, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS, VIOLATION_EXIT_CODE,
+    Assembler, Bytes, Direction, Encoding, Frame, FrameError, Kind, Lane, Limits, MAX_BODY_LENGTH,
+    VIOLATION_EXIT_CODE,
 };
-
-use crate::nearest::nearest;
 
 /// What a session wants of its worker.
 #[derive(Debug)]
@@ -251,170 +251,11 @@ impl Session {
         ErrorReport::new(code::PAYLOAD_TOO_LARGE, "", message)
     }
 
-    fn receive_data(&mut self, frame: Frame) -> Result<(), String> {
-        if matches!(frame.kind, Kind::Call | Kind::Ping) {
-            self.check_order(&frame)?;
-        }
-        if frame.kind == Kind::Stop {
-            self.stop(&frame)
-        } else if frame.kind == Kind::Ping {
-            self.saw(frame.seq);
-            self.data_out.push(Frame::new(Kind::Pong, frame.seq));
-            Ok(())
-        } else if matches!(frame.kind, Kind::Input | Kind::InputEnd) {
-            // Input streams are not offered by any function of this SDK: what comes of one is dropped.
-            Ok(())
-        } else if frame.kind == Kind::Call && self.saw(frame.seq) {
-            if frame.flags.contains(Flags::MORE) {
-                self.assembler.abandon(frame.seq);
-            }
-            self.answer_cancelled(frame.seq);
-            Ok(())
-        } else {
-            self.assemble(frame)
-        }
-    }
-
-    fn check_order(&self, frame: &Frame) -> Result<(), String> {
-        if !matches!(self.phase, Phase::Serving) {
-            Err(format!("a {} frame out of order", frame.kind))
-        } else if frame.seq <= self.highest {
-            Err(format!("seq {} after {}", frame.seq, self.highest))
-        } else {
-            Ok(())
-        }
-    }
-
-    fn assemble(&mut self, frame: Frame) -> Result<(), String> {
-        match self.assembler.accept(frame) {
-            Ok(Some(whole)) => self.begin_call(whole).map_err(|error| format!("the body of a CALL: {error}")),
-            Ok(None) => Ok(()),
-            Err(error) if error.is_violation() => Err(error.to_string()),
-            Err(error) => {
-                self.refuse(&error);
-                Ok(())
-            }
-        }
-    }
-
-    /// Notes a seq; true if a cancel overtook it. Earlier ones that were remembered can never come now:
-    /// numbers rise.
-    fn saw(&mut self, seq: u64) -> bool {
-        self.highest = seq;
-        let cancelled = self.ahead.remove(&seq).is_some();
-        self.ahead = self.ahead.split_off(&seq);
-        cancelled
-    }
-
-    fn begin_call(&mut self, frame: Frame) -> Result<(), BodyError> {
-        let call = Call::decode(&frame.body)?;
-        let seq = frame.seq;
-        if !self.names.iter().any(|name| name == call.function) {
-            let report = self.no_such_function(call.function);
-            self.answer_error(seq, &report);
-            return Ok(());
-        }
-        let Some(encoding) = frame.flags.encoding().filter(|_| !frame.flags.contains(Flags::SHARED)) else {
-            let report = ErrorReport::new(code::INVALID_INPUT, "", "the encoding of the input is unknown");
-            self.answer_error(seq, &report);
-            return Ok(());
-        };
-        let running = Running {
-            cancelled: false,
-            credit_items: STREAM_CREDIT_ITEMS.into(),
-            credit_bytes: STREAM_CREDIT_BYTES.cast_signed(),
-        };
-        self.running.insert(seq, running);
-        let run = Run {
-            seq,
-            function: call.function.to_owned(),
-            attempt: call.attempt,
-            timeout_ms: call.timeout_ms,
-            shape: call.shape,
-            context: call.context.map(std::borrow::Cow::into_owned).unwrap_or_default(),
-            encoding,
-            payload: frame.payload,
-        };
-        self.effects.push(Effect::Run(Box::new(run)));
-        Ok(())
-    }
-
-    fn no_such_function(&self, name: &str) -> ErrorReport {
-        let hint = match nearest(name, self.names.iter().map(String::as_str)) {
-            Some(near) => format!("no function {name:?}; did you mean {near:?}?"),
-            None => format!("no function {name:?}"),
-        };
-        ErrorReport::new(code::NO_SUCH_FUNCTION, "", hint)
-    }
-
-    fn stop(&mut self, frame: &Frame) -> Result<(), String> {
-        Stop::decode(&frame.body).map_err(|error| format!("the body of a STOP: {error}"))?;
-        match self.phase {
-            Phase::Greeting => return Err("a STOP frame out of order".to_owned()),
-            Phase::Loading { .. } => self.phase = Phase::Loading { stop: true },
-            Phase::Serving => self.phase = Phase::Stopping,
-            Phase::Stopping | Phase::Ending => return Ok(()),
-        }
-        self.stop_if_idle();
-        Ok(())
-    }
-
     fn stop_if_idle(&mut self) {
         if matches!(self.phase, Phase::Stopping) && self.running.is_empty() && self.assembler.is_idle() {
             // Calls are over, but the hooks may log: nothing that comes matters, what goes still does.
             self.phase = Phase::Ending;
             self.effects.push(Effect::Shutdown);
-        }
-    }
-
-    fn receive_control(&mut self, frame: &Frame) -> Result<(), String> {
-        let malformed = |error: BodyError| format!("the body of a {}: {error}", frame.kind);
-        if frame.kind == Kind::Welcome {
-            return self.welcome(Welcome::decode(&frame.body).map_err(malformed)?);
-        }
-        if frame.kind == Kind::Cancel {
-            let cancel = Cancel::decode(&frame.body).map_err(malformed)?;
-            self.cancel(frame.seq, cancel.reason);
-        } else {
-            let credit = Credit::decode(&frame.body).map_err(malformed)?;
-            self.credit(frame.seq, credit);
-        }
-        Ok(())
-    }
-
-    fn welcome(&mut self, welcome: Welcome) -> Result<(), String> {
-        if !matches!(self.phase, Phase::Greeting) {
-            return Err("a second WELCOME".to_owned());
-        }
-        if !(self.hello.min_version..=self.hello.max_version).contains(&welcome.version) {
-            return Err(format!("version {} was not offered", welcome.version));
-        }
-        self.max_payload = welcome.max_payload;
-        self.assembler.set_limits(Limits { max_payload: welcome.max_payload, ..Limits::default() });
-        self.phase = Phase::Loading { stop: false };
-        self.effects.push(Effect::Load(Box::new(welcome)));
-        Ok(())
-    }
-
-    fn cancel(&mut self, seq: u64, reason: CancelReason) {
-        if self.assembler.abandon_if_under_way(seq) {
-            self.answer_cancelled(seq);
-            self.stop_if_idle();
-        } else if let Some(running) = self.running.get_mut(&seq) {
-            if !std::mem::replace(&mut running.cancelled, true) {
-                self.effects.push(Effect::Cancel { seq, reason });
-            }
-        } else if seq > self.highest {
-            self.ahead.insert(seq, reason);
-        }
-    }
-
-    fn credit(&mut self, seq: u64, credit: Credit) {
-        if let Some(running) = self.running.get_mut(&seq) {
-            let bytes = i64::try_from(credit.bytes).unwrap_or(i64::MAX);
-            running.credit_items = running.credit_items.saturating_add(credit.items.into());
-            running.credit_bytes = running.credit_bytes.saturating_add(bytes);
-            self.effects.push(Effect::Credit);
         }
     }
 
@@ -440,6 +281,3 @@ impl Session {
         self.effects.push(Effect::Exit { code, complaint });
     }
 }
-
-#[cfg(test)]
-mod transcript;

@@ -110,6 +110,14 @@ impl ErrorReport {
         write_text(writer, "type", &self.error_type);
         write_text(writer, "message", cut(&self.message, MAX_MESSAGE_LENGTH));
         write_text(writer, "language", &self.language);
+        self.write_optional(writer);
+        if let Some(cause) = cause {
+            writer.str("cause");
+            cause.write(writer, depth + 1);
+        }
+    }
+
+    fn write_optional(&self, writer: &mut Writer<'_>) {
         if let Some(traceback) = &self.traceback {
             write_text(writer, "traceback", cut(traceback, MAX_TRACEBACK_LENGTH));
         }
@@ -124,10 +132,6 @@ impl ErrorReport {
         }
         if let Some(path) = &self.path {
             write_text(writer, "path", path);
-        }
-        if let Some(cause) = cause {
-            writer.str("cause");
-            cause.write(writer, depth + 1);
         }
     }
 
