@@ -203,3 +203,12 @@ export interface CallOptions {
    */
   trace?: Readonly<Record<string, string>> | null | undefined
 }
+
+/** Options of closing a pool. Null or left out is the default. */
+export interface CloseOptions {
+  /**
+   * How long queued and running calls may go on. What is left then fails with `POOL_CLOSED`.
+   * @default `close_timeout` of the pool
+   */
+  timeout?: Limit | null | undefined
+}

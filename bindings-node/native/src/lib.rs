@@ -1,0 +1,20 @@
+//! The Node.js seam of Ganger: what the TypeScript of this package stands on.
+//!
+//! It converts and hands over; there is no policy here, no promise and no timer. Options come in and records go out as JSON text:
+//! one conversion for all of them, and 64-bit numbers stay numbers. Nothing is kept in statics that belongs to one environment,
+//! because worker threads of Node.js share this image.
+
+mod encoding;
+mod fault;
+mod mailbox;
+mod pool;
+
+use ganger::Language;
+use napi_derive::napi;
+
+/// Says where the package's parts lie and which Node.js runs the app. Only the first call in a process counts.
+#[napi(catch_unwind)]
+pub fn prepare(home: String, interpreter: String) {
+    ganger::set_home(home);
+    ganger::set_own_interpreter(Language::Node, interpreter);
+}

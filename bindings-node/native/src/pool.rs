@@ -1,0 +1,246 @@
+//! A pool as JavaScript holds it.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ganger::events::{EVENTS, Event};
+use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
+use ganger::shape::Shaped;
+use ganger::{CallId, CallRequest, Encoding, Input, Pool, Shape};
+use napi::bindgen_prelude::{Array, BufferSlice, Env, Function, Null, Unknown};
+use napi_derive::napi;
+use serde_json::{Map, Value};
+
+use crate::encoding;
+use crate::fault::{self, thrown, wrong_options};
+use crate::mailbox::{Mailbox, Settled};
+
+/// A result from this size on becomes a buffer of its own, without a copy where Node.js allows that.
+const LARGE: usize = 64 * 1024;
+/// In the place of an encoding: the call failed.
+const FAILED: i32 = -1;
+/// How long the end of a pool waits for its last events.
+const LAST_EVENTS: Duration = Duration::from_secs(1);
+
+/// When it is collected, or its environment ends, the pool is terminated.
+#[napi]
+pub struct NativePool {
+    pool: Pool,
+    mailbox: Arc<Mailbox>,
+    /// One bit for each event that somebody listens to.
+    wanted: Arc<AtomicU32>,
+    subscribed: OnceLock<()>,
+}
+
+#[napi]
+impl NativePool {
+    /// `wake` is called when `takeSettled` has something to give.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(options: String, wake: Function<'_, (), Unknown<'static>>) -> napi::Result<Self> {
+        let options = PoolOptions::parse(&map(&options)?, Surface::Node)
+            .map_err(|error| wrong_options(error, None))?;
+        let pool = Pool::new(options).map_err(|error| thrown(&error))?;
+        let mailbox = Arc::new(Mailbox::new(&wake)?);
+        Ok(Self { pool, mailbox, wanted: Arc::default(), subscribed: OnceLock::new() })
+    }
+
+    /// The pool's name.
+    #[napi(getter, catch_unwind)]
+    pub fn name(&self) -> String {
+        self.pool.options().name.clone()
+    }
+
+    /// Makes a call with the first `length` bytes of `payload`. Its outcome appears in `takeSettled` under `ticket`. Returns the
+    /// call's number in the pool, or 0 if it was refused at once.
+    #[napi(catch_unwind)]
+    pub fn submit(
+        &self,
+        ticket: f64,
+        function: String,
+        payload: BufferSlice<'_>,
+        length: f64,
+        encoding: u32,
+        options: Option<String>,
+    ) -> napi::Result<f64> {
+        let function: Arc<str> = function.into();
+        let options = match options {
+            Some(options) => CallOptions::parse(&map(&options)?, Surface::Node)
+                .map_err(|error| wrong_options(error, Some(Arc::clone(&function))))?,
+            None => CallOptions::default(),
+        };
+        let bytes = payload.get(..length as usize).unwrap_or_default();
+        let encoding = encoding::from_number(encoding).unwrap_or(Encoding::MessagePack);
+        let input = Input { encoding, shape: Shape::Value, payload: Bytes::copy_from_slice(bytes) };
+        let mailbox = Arc::clone(&self.mailbox);
+        let completion = Box::new(move |outcome| mailbox.settle(ticket, outcome));
+        let call = self.pool.submit(CallRequest { function, input, options }, completion);
+        Ok(call.map_or(0.0, |call| call.0 as f64))
+    }
+
+    /// Gives a call up.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self, call: f64) {
+        self.pool.cancel(CallId(call as u64));
+    }
+
+    /// What is settled: `[bytes, news, …]` and then four elements for each call: its ticket, the encoding or -1, and then where its
+    /// payload lies in `bytes` (start, end), or a buffer of its own and null, or the error as JSON and null. `news` says
+    /// that `takeNews` has something too.
+    #[napi(catch_unwind)]
+    pub fn take_settled<'env>(&self, env: &'env Env) -> napi::Result<Array<'env>> {
+        let (settled, news) = self.mailbox.take_settled();
+        let length = u32::try_from(2 + 4 * settled.len()).unwrap_or(u32::MAX);
+        let mut list = env.create_array(length)?;
+        let mut small = Vec::new();
+        for (index, settled) in (2..).step_by(4).zip(settled) {
+            write(env, &mut list, index, settled, &mut small)?;
+        }
+        if small.is_empty() {
+            list.set(0, Null)?;
+        } else {
+            list.set(0, BufferSlice::copy_from(env, &small)?)?;
+        }
+        list.set(1, news)?;
+        Ok(list)
+    }
+
+    /// `[events, dropped, endings]`: events as JSON lists of name and data.
+    #[napi(catch_unwind)]
+    pub fn take_news(&self) -> (Vec<String>, u32, Vec<f64>) {
+        let contents = self.mailbox.take_news();
+        (contents.events.iter().map(event_json).collect(), contents.dropped, contents.ended)
+    }
+
+    /// Says whether anybody listens to an event of this name.
+    #[napi(catch_unwind)]
+    pub fn listen(&self, name: String, wanted: bool) {
+        let Some(bit) = event_bit(&name) else { return };
+        if wanted {
+            self.wanted.fetch_or(bit, Ordering::Relaxed);
+            self.subscribed.get_or_init(|| self.subscribe());
+        } else {
+            self.wanted.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+
+    /// `Stats` as JSON.
+    #[napi(catch_unwind)]
+    pub fn stats(&self) -> String {
+        self.pool.stats().to_value(Surface::Node).to_string()
+    }
+
+    /// A list of `CallInfo` as JSON.
+    #[napi(catch_unwind)]
+    pub fn calls(&self) -> String {
+        let calls = self.pool.calls();
+        calls.iter().map(|call| call.to_value(Surface::Node)).collect::<Value>().to_string()
+    }
+
+    /// A list of `FunctionInfo` as JSON; null before the first worker was ready.
+    #[napi(catch_unwind)]
+    pub fn functions(&self) -> Option<String> {
+        let contracts = self.pool.functions()?;
+        let functions = contracts.iter().map(|it| ganger::FunctionInfo::from(it).to_value(Surface::Node));
+        Some(functions.collect::<Value>().to_string())
+    }
+
+    /// `[address, token]` for a worker that is started by hand.
+    #[napi(catch_unwind)]
+    pub fn invite(&self) -> Option<(String, String)> {
+        let invitation = self.pool.invite()?;
+        Some((invitation.address.display().to_string(), invitation.token))
+    }
+
+    /// Closes; `ending` appears in `takeNews` when the last worker is gone.
+    #[napi(catch_unwind)]
+    pub fn close(&self, options: String, ending: f64) -> napi::Result<()> {
+        let options = CloseOptions::parse(&map(&options)?, Surface::Node)
+            .map_err(|error| wrong_options(error, None))?;
+        let of_pool = Some(self.pool.options().close_timeout);
+        let timeout = options.timeout.map_or(of_pool, ganger::options::Limit::duration);
+        self.pool.close(timeout, self.when_ended(ending));
+        Ok(())
+    }
+
+    /// Terminates; `ending` appears in `takeNews` when the last worker is gone.
+    #[napi(catch_unwind)]
+    pub fn terminate(&self, ending: f64) {
+        self.pool.terminate(self.when_ended(ending));
+    }
+}
+
+impl NativePool {
+    fn subscribe(&self) {
+        let (mailbox, wanted) = (Arc::clone(&self.mailbox), Arc::clone(&self.wanted));
+        self.pool.subscribe(Box::new(move |event| {
+            if event_bit(event.name()).is_some_and(|bit| wanted.load(Ordering::Relaxed) & bit != 0) {
+                mailbox.tell(event);
+            }
+        }));
+    }
+
+    /// Listeners hear of the last worker's exit before the end is announced. Waiting for that needs a thread: the end is told
+    /// on the IO thread.
+    fn when_ended(&self, ending: f64) -> Box<dyn FnOnce() + Send> {
+        let mailbox = Arc::clone(&self.mailbox);
+        if self.subscribed.get().is_none() {
+            return Box::new(move || mailbox.end(ending));
+        }
+        let pool = self.pool.clone();
+        Box::new(move || {
+            let (waiter, told_now) = (Arc::clone(&mailbox), mailbox);
+            let wait = move || {
+                pool.flush_events(LAST_EVENTS);
+                waiter.end(ending);
+            };
+            if std::thread::Builder::new().name("ganger-end".to_owned()).spawn(wait).is_err() {
+                told_now.end(ending);
+            }
+        })
+    }
+}
+
+/// Writes four elements.
+fn write(
+    env: &Env,
+    list: &mut Array<'_>,
+    index: u32,
+    settled: Settled,
+    small: &mut Vec<u8>,
+) -> napi::Result<()> {
+    list.set(index, settled.ticket)?;
+    match settled.outcome {
+        Ok((encoding, payload)) if payload.len() < LARGE => {
+            list.set(index + 1, encoding::to_number(encoding))?;
+            list.set(index + 2, small.len() as f64)?;
+            small.extend_from_slice(&payload);
+            list.set(index + 3, small.len() as f64)
+        }
+        Ok((encoding, payload)) => {
+            list.set(index + 1, encoding::to_number(encoding))?;
+            list.set(index + 2, BufferSlice::from_data(env, payload)?)?;
+            list.set(index + 3, Null)
+        }
+        Err(error) => {
+            list.set(index + 1, FAILED)?;
+            list.set(index + 2, fault::json(&error))?;
+            list.set(index + 3, Null)
+        }
+    }
+}
+
+fn event_json(event: &Event) -> String {
+    Value::from(vec![event.name().into(), event.to_value(Surface::Node)]).to_string()
+}
+
+fn event_bit(name: &str) -> Option<u32> {
+    EVENTS.iter().position(|row| row.name == name).map(|index| 1 << index)
+}
+
+/// Options arrive as a JSON object; the TypeScript side made it.
+fn map(json: &str) -> napi::Result<Map<String, Value>> {
+    serde_json::from_str(json).map_err(|error| napi::Error::from_reason(format!("not a map of options: {error}")))
+}

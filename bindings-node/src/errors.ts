@@ -1,0 +1,53 @@
+// Errors: from the seam's JSON, and those that are found on this side of it.
+
+import { type ErrorCode, type ErrorFields, errorCodes, GangerError } from './generated/errors.js'
+
+/** An error that core made. `options` has another cause than the worker's own error. */
+export function errorOf(json: string, options?: ErrorOptions): GangerError {
+  return new GangerError(JSON.parse(json) as ErrorFields, options)
+}
+
+/** What the seam threw: an error of core, its fields in the message, or a bug. */
+export function thrownBySeam(thrown: unknown): unknown {
+  const message = thrown instanceof Error ? thrown.message : ''
+  return message.startsWith('{') ? errorOf(message) : thrown
+}
+
+/** An error of a call that core never saw. */
+export function refused(
+  code: ErrorCode,
+  message: string,
+  fn: string | null = null,
+  details: Readonly<Record<string, unknown>> = {},
+  options?: ErrorOptions,
+): GangerError {
+  const known: Known = { ...nothingKnown, code, message, function: fn, details }
+  return new GangerError({ ...known, ...errorCodes[code], safeToRepeat: code !== 'CANCELLED' }, options)
+}
+
+/** The call's caller gave up before it began. */
+export function abortedBefore(signal: AbortSignal, fn: string): GangerError {
+  return refused('CANCELLED', 'the call was cancelled', fn, {}, { cause: signal.reason })
+}
+
+/**
+ * Lets an error show where the call was made instead of where its outcome came in. What the worker says of the place
+ * is in the cause.
+ */
+export function madeAt(error: GangerError, origin: { stack?: string }): GangerError {
+  const frames = origin.stack?.slice(origin.stack.indexOf('\n'))
+  if (frames?.startsWith('\n')) error.stack = `${error.name}: ${error.message}${frames}`
+  return error
+}
+
+type Known = Omit<ErrorFields, 'fault' | 'safeToRepeat'>
+
+const nothingKnown = {
+  started: 'no',
+  attempts: 0,
+  pid: null,
+  exitCode: null,
+  signal: null,
+  worker: null,
+  report: null,
+} as const

@@ -1,0 +1,16 @@
+// Ganger: a supervised pool of worker processes in any language.
+
+export { Call } from './call.js'
+export type {
+  ErrorCode,
+  ErrorFields,
+  ErrorReport,
+  WorkerDeath,
+} from './generated/errors.js'
+export { errorCodes, GangerError, isGangerError, RemoteError } from './generated/errors.js'
+export type * from './generated/events.js'
+export { eventNames } from './generated/events.js'
+export type { CloseOptions, Duration, Limit, PoolOptions, Size } from './generated/options.js'
+export type * from './generated/stats.js'
+export type { CallOptions, Invitation } from './pool.js'
+export { Pool } from './pool.js'

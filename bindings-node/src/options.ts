@@ -1,0 +1,29 @@
+// Options on their way to core: as JSON, with nothing decided here. What JSON cannot say is put so that core refuses it
+// and names it.
+
+import { fileURLToPath } from 'node:url'
+
+export function optionsJson(options: unknown, except?: string): string {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new TypeError(`options must be an object, not ${options === null ? 'null' : typeof options}`)
+  const plain: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(options)) if (name !== except && value !== undefined) plain[name] = value
+  return JSON.stringify(plain, sayable)
+}
+
+function sayable(_name: string, value: unknown): unknown {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? value : String(value)
+    case 'bigint':
+      return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : String(value)
+    case 'function':
+    case 'symbol':
+      // No option takes a map of lists.
+      return { [typeof value]: [String(value)] }
+    case 'object':
+      return value instanceof URL && value.protocol === 'file:' ? fileURLToPath(value) : value
+    default:
+      return value
+  }
+}

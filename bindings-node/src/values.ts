@@ -1,0 +1,66 @@
+// Inputs to bytes and bytes to results, with the codec of the Node worker SDK: both ends of a call agree on every value.
+
+import { decode } from '../../worker-sdk/node/src/decoder.js'
+import { Encoder } from '../../worker-sdk/node/src/encoder.js'
+import { NotDecodable, NotEncodable } from '../../worker-sdk/node/src/path.js'
+import { refused } from './errors.js'
+
+/** As the seam numbers them. */
+export const encodings = { messagePack: 0, raw: 1, pickle5: 2 } as const
+
+/** Bytes of an input; valid until the next one is encoded. */
+export interface Encoded {
+  bytes: Uint8Array
+  length: number
+  encoding: number
+}
+
+const encoder = new Encoder()
+const encoded: Encoded = { bytes: encoder.buffer, length: 0, encoding: 0 }
+
+export function encodeInput(input: unknown, fn: string): Encoded {
+  if (typeof input === 'object' && input !== null) {
+    const bytes = bytesOf(input)
+    if (bytes !== undefined) return { bytes, length: bytes.byteLength, encoding: encodings.raw }
+  }
+  encoder.clear()
+  try {
+    encoder.value(input)
+  } catch (error) {
+    throw error instanceof NotEncodable ? refused('INVALID_INPUT', error.message, fn, { path: error.path }) : error
+  }
+  encoded.bytes = encoder.buffer
+  encoded.length = encoder.position
+  return encoded
+}
+
+/** The result in `bytes[start, end)`, which other results may share. */
+export function decodeShared(bytes: Buffer, start: number, end: number, encoding: number, fn: string): unknown {
+  if (encoding === encodings.raw) return Buffer.from(bytes.subarray(start, end))
+  return readable(bytes, start, end, encoding, fn)
+}
+
+/** The result in `bytes`, which are its own. */
+export function decodeOwn(bytes: Buffer, encoding: number, fn: string): unknown {
+  return encoding === encodings.raw ? bytes : readable(bytes, 0, bytes.length, encoding, fn)
+}
+
+function readable(bytes: Buffer, start: number, end: number, encoding: number, fn: string): unknown {
+  if (encoding !== encodings.messagePack)
+    throw refused('INVALID_RESULT', 'the result is a pickle, which only Python reads', fn)
+  try {
+    return decode(bytes, start, end)
+  } catch (error) {
+    if (!(error instanceof NotDecodable)) throw error
+    throw refused('INVALID_RESULT', `the result cannot be read: ${error.message}`, fn, { path: error.path })
+  }
+}
+
+/** What is one byte string as a whole travels as it is. */
+function bytesOf(input: object): Uint8Array | undefined {
+  if (input instanceof Uint8Array) return input
+  if (input instanceof ArrayBuffer || input instanceof SharedArrayBuffer) return new Uint8Array(input)
+  if (input instanceof DataView || input instanceof Uint8ClampedArray)
+    return new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
+  return undefined
+}
