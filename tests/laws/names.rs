@@ -41,6 +41,7 @@ const TASKS_OF_A_RUNTIME: &[&str] = &[
     "core/src/timer.rs",
     "worker-sdk/python/src/ganger_worker/execution.py",
     "worker-sdk/python/src/ganger_worker/inline.py",
+    "worker-sdk/python/src/ganger_worker/runner.py",
     "worker-sdk/python/src/ganger_worker/tasks.py",
     "worker-sdk/python/src/ganger_worker/threaded.py",
 ];
