@@ -159,6 +159,10 @@ impl LaneEnd {
         while sum < TURN {
             let buffer = decoder.buffer();
             let room = buffer.capacity() - buffer.len();
+            // It holds a whole frame, to be taken out first. A read without room would look like the end.
+            if room == 0 {
+                return Ok(Turn::ShareUsed);
+            }
             match self.socket.try_read(buffer) {
                 Ok(0) => return Ok(Turn::Ended),
                 // A read that did not fill its buffer has emptied the socket: asking again would only be told so.
