@@ -99,7 +99,10 @@ test('random aborts leave the rest progressing', async (t) => {
     const controller = new AbortController()
     const call = pool.call('patient', index % 7, { signal: controller.signal })
     if (index % 3 === 0) setTimeout(() => controller.abort(), (index * 7) % 50)
-    return call.then(() => 'done', (error) => error.code)
+    return call.then(
+      () => 'done',
+      (error) => error.code,
+    )
   })
   const ends = await Promise.all(outcomes)
   assert.ok(ends.every((end) => end === 'done' || end === 'CANCELLED'))

@@ -19,7 +19,10 @@ for (const [language, worker] of [
     const ends = { ok: 0, lost: 0, gone: 0 }
     let kills = 0
     const killer = setInterval(() => {
-      const pids = pool.stats().details.filter((it) => it.ready && it.pid).map((it) => it.pid)
+      const pids = pool
+        .stats()
+        .details.filter((it) => it.ready && it.pid)
+        .map((it) => it.pid)
       const victim = pids[Math.floor(Math.random() * pids.length)]
       if (victim === undefined) return
       kills++

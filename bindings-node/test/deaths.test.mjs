@@ -32,7 +32,10 @@ for (const [language, worker] of [
       assert.notEqual(error.started, 'no')
       assert.deepEqual(await Promise.all(calls.slice(1)), ['second', 'third'], 'those behind it are not lost')
       assert.equal(exits.length, 1)
-      assert.deepEqual([exits[0].code, exits[0].signal, exits[0].reason, exits[0].running], [death.code, death.signal, 'crash', 1])
+      assert.deepEqual(
+        [exits[0].code, exits[0].signal, exits[0].reason, exits[0].running],
+        [death.code, death.signal, 'crash', 1],
+      )
       assert.equal(pool.stats().crashed, 1)
     })
 
@@ -47,7 +50,12 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGABRT'])
     assert.notEqual(await pool.call('pid'), pid)
   })
 
-const ends = { 'exit 0': 'process.exit(0)', 'exit 1': 'process.exit(1)', SIGKILL: "process.kill(process.pid, 'SIGKILL')", abort: 'process.abort()' }
+const ends = {
+  'exit 0': 'process.exit(0)',
+  'exit 1': 'process.exit(1)',
+  SIGKILL: "process.kill(process.pid, 'SIGKILL')",
+  abort: 'process.abort()',
+}
 for (const [how, code] of Object.entries(ends)) {
   test(`${how} before ready is START_FAILED`, async (t) => {
     const file = scratch(t, 'worker.mjs')
@@ -70,8 +78,8 @@ for (const [how, code] of Object.entries(ends)) {
     assert.equal(await pool.call('f'), 1)
     await pool.close()
     assert.equal(exits.length, 1)
-    const code = how.startsWith('exit') ? Number(how.at(-1)) : null
-    assert.deepEqual([exits[0].code, exits[0].running], [code, 0])
+    const expected = how.startsWith('exit') ? Number(how.at(-1)) : null
+    assert.deepEqual([exits[0].code, exits[0].running], [expected, 0])
   })
 }
 
@@ -89,7 +97,9 @@ test('a worker that hangs in its shutdown hook is killed after stopTimeout', asy
 test('a stopped process does not outlive a timeout', async (t) => {
   const pool = open(t, { ...nodeWorker, cancelGrace: 50 })
   const pid = await pool.call('pid')
-  const error = await failure(pool.call('kill', 'SIGSTOP', { timeout: 100 }).then(() => pool.call('echo', 1, { timeout: 100 })))
+  const error = await failure(
+    pool.call('kill', 'SIGSTOP', { timeout: 100 }).then(() => pool.call('echo', 1, { timeout: 100 })),
+  )
   assert.equal(error.code, 'TIMEOUT')
   assert.notEqual(await pool.call('pid'), pid)
 })
@@ -121,7 +131,13 @@ test('an idempotent call runs again on another worker, another call never', asyn
   const again = await failure(pool.call('exit', 5, { idempotent: true, retries: 2 }))
   assert.deepEqual([again.code, again.attempts], ['WORKER_CRASHED', 3])
   await eventually(() => retries.length === 2)
-  assert.deepEqual(retries.map((retry) => [retry.fn, retry.attempt]), [['exit', 1], ['exit', 2]])
+  assert.deepEqual(
+    retries.map((retry) => [retry.fn, retry.attempt]),
+    [
+      ['exit', 1],
+      ['exit', 2],
+    ],
+  )
   assert.equal((await failure(pool.call('exit', 5))).attempts, 1)
   assert.equal(pool.stats().retried, 2)
 })

@@ -62,7 +62,10 @@ test('QUEUE_FULL, QUEUE_TIMEOUT and DEADLINE_EXCEEDED say that nothing ran', asy
   assert.deepEqual([over.code, over.started, over.attempts], ['DEADLINE_EXCEEDED', 'no', 0])
   assert.equal(await running, 1000)
   await eventually(() => events.length === 2)
-  assert.deepEqual(events.map((event) => event.name), ['queue:full', 'queue:drain'])
+  assert.deepEqual(
+    events.map((event) => event.name),
+    ['queue:full', 'queue:drain'],
+  )
 })
 
 test('a cancelled call in the queue frees its place at once', async (t) => {
@@ -115,7 +118,10 @@ test('POOL_CLOSED after close, and for what terminate cuts off', async (t) => {
   const calls = [pool.call('sleep', 60_000), pool.call('echo', 1)]
   const failures = Promise.all(calls.map(failure))
   await pool.terminate()
-  assert.deepEqual((await failures).map((error) => error.code), ['POOL_CLOSED', 'POOL_CLOSED'])
+  assert.deepEqual(
+    (await failures).map((error) => error.code),
+    ['POOL_CLOSED', 'POOL_CLOSED'],
+  )
   const error = await failure(pool.call('echo', 1))
   assert.deepEqual([error.code, error.started], ['POOL_CLOSED', 'no'])
 })

@@ -66,7 +66,9 @@ test('a rejected call that nobody handles ends the app as any rejection does', a
 })
 
 test('Ctrl-C ends the host, and the workers with it', async () => {
-  const { child, printed, ended } = script(`const pool = ${node}; console.log(await pool.call('pid')); await pool.call('spin')`)
+  const { child, printed, ended } = script(
+    `const pool = ${node}; console.log(await pool.call('pid')); await pool.call('spin')`,
+  )
   await eventually(() => printed.out.endsWith('\n'))
   child.kill('SIGINT')
   assert.equal((await ended).signal, 'SIGINT')

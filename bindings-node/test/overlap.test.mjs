@@ -37,5 +37,8 @@ test('calls spread evenly over equal workers', async (t) => {
   assert.equal(before.size, 4)
   await Promise.all(Array.from({ length: 80 }, () => pool.call('sleep', 20)))
   const shares = pool.stats().details.map((worker) => worker.calls - before.get(worker.pid))
-  assert.ok(shares.every((share) => share >= 10 && share <= 30), String(shares))
+  assert.ok(
+    shares.every((share) => share >= 10 && share <= 30),
+    String(shares),
+  )
 })

@@ -43,7 +43,10 @@ test('10 MB on stderr and a line without end block nobody', async (t) => {
   const logs = record(pool, 'worker:log')
   assert.equal(await pool.call('flood', 10), 10)
   await eventually(() => logs.some((log) => log.message.startsWith('yyy')))
-  assert.ok(logs.every((log) => log.message.length < 200_000), 'a line is bounded')
+  assert.ok(
+    logs.every((log) => log.message.length < 200_000),
+    'a line is bounded',
+  )
 })
 
 test('the last lines before a death are told before the exit, and are in the error', async (t) => {
@@ -54,5 +57,8 @@ test('the last lines before a death are told before the exit, and are in the err
   await eventually(() => seen.some((event) => event.name === 'worker:exit'))
   const exit = seen.findIndex((event) => event.name === 'worker:exit')
   const lines = seen.slice(0, exit).filter((event) => /^line \d+$/.test(event.message))
-  assert.deepEqual(lines.map((event) => event.message), Array.from({ length: 300 }, (_, line) => `line ${line}`))
+  assert.deepEqual(
+    lines.map((event) => event.message),
+    Array.from({ length: 300 }, (_, line) => `line ${line}`),
+  )
 })

@@ -5,7 +5,18 @@ import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { eventNames, Pool } from 'ganger'
-import { eventually, failure, killed, leaveNothing, lives, nodeWorker, open, pythonWorker, record, workers } from './support.mjs'
+import {
+  eventually,
+  failure,
+  killed,
+  leaveNothing,
+  lives,
+  nodeWorker,
+  open,
+  pythonWorker,
+  record,
+  workers,
+} from './support.mjs'
 
 leaveNothing()
 
@@ -14,7 +25,10 @@ test('a worker is told from start to exit, and the exit before close resolves', 
   const seen = record(pool, 'worker:start', 'worker:ready', 'worker:exit')
   const pid = await pool.call('pid')
   await pool.close()
-  assert.deepEqual(seen.map((event) => event.name), ['worker:start', 'worker:ready', 'worker:exit'])
+  assert.deepEqual(
+    seen.map((event) => event.name),
+    ['worker:start', 'worker:ready', 'worker:exit'],
+  )
   assert.ok(seen.every((event) => event.pool === 'mine' && event.worker === 0 && event.pid === pid))
   const [, ready, exit] = seen
   assert.ok(ready.startedIn > 0)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { eventually, failure, killed, leaveNothing, lives, nodeWorker, open, script, workers } from './support.mjs'
+import { failure, killed, leaveNothing, lives, nodeWorker, open, script, workers } from './support.mjs'
 
 leaveNothing()
 
@@ -11,18 +11,19 @@ leaveNothing()
 function thread(source) {
   const preamble = `const { Pool } = require('ganger'); const { parentPort } = require('node:worker_threads')
     const pool = new Pool({ node: ${JSON.stringify(workers('node.mjs'))}, workers: 1 });`
-  return new Worker(`${preamble} (async () => { ${source} })()`, { eval: true })
+  const worker = new Worker(`${preamble} (async () => { ${source} })()`, { eval: true })
+  worker.ended = new Promise((resolve) => worker.once('exit', resolve))
+  return worker
 }
 
 const message = (worker) => new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
-const ended = (worker) => new Promise((resolve) => worker.once('exit', resolve))
 
 test('a pool works in a thread beside the one of the main thread', async (t) => {
   const pool = open(t, nodeWorker)
   const worker = thread("parentPort.postMessage(await pool.call('pid'))")
   const [there, here] = await Promise.all([message(worker), pool.call('pid')])
   assert.notEqual(there, here)
-  await ended(worker)
+  await worker.ended
   await killed(there)
   assert.equal(await pool.call('pid'), here, 'the end of the thread did not touch the other pool')
 })
@@ -30,7 +31,7 @@ test('a pool works in a thread beside the one of the main thread', async (t) => 
 test('a thread with an idle pool ends by itself, and its workers go', async () => {
   const worker = thread("parentPort.postMessage(await pool.call('pid'))")
   const pid = await message(worker)
-  assert.equal(await ended(worker), 0)
+  assert.equal(await worker.ended, 0)
   await killed(pid)
 })
 
@@ -46,23 +47,27 @@ test('a pool outlives the thread that made another one at the same time', async 
   const pool = open(t, { ...nodeWorker, workers: 2 })
   const calls = Array.from({ length: 300 }, (_, index) => pool.call('echo', index))
   for (let round = 0; round < 5; round++) await thread('pool.call("echo", 1); process.exit()').terminate()
-  assert.deepEqual(await Promise.all(calls), Array.from({ length: 300 }, (_, index) => index))
+  assert.deepEqual(
+    await Promise.all(calls),
+    Array.from({ length: 300 }, (_, index) => index),
+  )
 })
 
 test('200 threads terminated with pending calls do not crash the process', async () => {
   const { code, signal, out, err } = await script(`
     import { Worker } from 'node:worker_threads'
     const source = (round) => \`
-      const { Pool } = require('ganger'); const { parentPort } = require('node:worker_threads')
+      import { Pool } from \${JSON.stringify('file://' + here + '../../dist/index.js')}
+      import { parentPort } from 'node:worker_threads'
       const pool = new Pool({ node: \${JSON.stringify(here + 'node.mjs')}, workers: 1, concurrency: 8 })
       pool.on('worker:log', () => {}); pool.on('worker:start', () => {})
       for (let call = 0; call < 16; call++) pool.call(['echo', 'sleep', 'print', 'bytes'][call % 4], 100000).catch(() => {})
       parentPort.postMessage('begun')\`
     for (let round = 0; round < 200; round++) {
-      const worker = new Worker(source(round), { eval: true })
+      const worker = new Worker(new URL("data:text/javascript," + encodeURIComponent(source(round))))
       await new Promise((resolve) => worker.once('message', resolve))
       // From at once, before any process runs, to amid the answers.
-      await new Promise((resolve) => setTimeout(resolve, (round * 3) % 150))
+      await new Promise((resolve) => setTimeout(resolve, (round * 3) % 100))
       await worker.terminate()
     }
     const pool = new Pool({ node: here + 'node.mjs' })
@@ -78,5 +83,4 @@ test('require and import give the same classes', async (t) => {
   assert.equal(required.Pool, imported.Pool)
   const error = await failure(open(t, nodeWorker).call('fail', 'x'))
   assert.ok(error instanceof required.GangerError)
-  await eventually(() => true)
 })

@@ -9,7 +9,23 @@ leaveNothing()
 const same = {
   null: null,
   booleans: [true, false],
-  integers: [0, -1, 127, 128, -32, -33, 255, 256, 65535, 65536, 2 ** 32 - 1, 2 ** 32, -(2 ** 31), 2 ** 53 - 1, -(2 ** 53 - 1)],
+  integers: [
+    0,
+    -1,
+    127,
+    128,
+    -32,
+    -33,
+    255,
+    256,
+    65535,
+    65536,
+    2 ** 32 - 1,
+    2 ** 32,
+    -(2 ** 31),
+    2 ** 53 - 1,
+    -(2 ** 53 - 1),
+  ],
   'large integers': [2n ** 53n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 2n ** 64n - 1n],
   floats: [0.5, -1e300, 5e-324, Number.MAX_VALUE, Infinity, -Infinity, NaN, -0],
   strings: ['', 'a', 'ä€😀', 'x'.repeat(31), 'x'.repeat(32), 'x'.repeat(70_000), '\0'],
@@ -42,7 +58,22 @@ function isMap(value) {
 
 test('payloads of every size arrive whole', async (t) => {
   const pool = open(t, { ...nodeWorker, concurrency: 4 })
-  const sizes = [0, 1, 4095, 4096, 16_383, 16_384, 65_535, 65_536, 65_537, 219_264, 262_144, 300_000, 1 << 20, 7_000_000]
+  const sizes = [
+    0,
+    1,
+    4095,
+    4096,
+    16_383,
+    16_384,
+    65_535,
+    65_536,
+    65_537,
+    219_264,
+    262_144,
+    300_000,
+    1 << 20,
+    7_000_000,
+  ]
   for (const size of sizes) {
     const bytes = Buffer.alloc(size, size % 251)
     assert.ok(bytes.equals(await pool.call('echo', bytes)), `raw, ${size}`)
