@@ -1,12 +1,11 @@
 //! A pool as JavaScript holds it.
 
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ganger::events::{EVENTS, Event};
+use ganger::events::{EVENTS, Event, SubscriptionId};
 use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
 use ganger::shape::Shaped;
 use ganger::{CallId, CallRequest, Encoding, Input, Pool, Shape};
@@ -32,7 +31,7 @@ pub struct NativePool {
     mailbox: Arc<Mailbox>,
     /// One bit for each event that somebody listens to.
     wanted: Arc<AtomicU32>,
-    subscribed: OnceLock<()>,
+    subscription: OnceLock<SubscriptionId>,
 }
 
 #[napi]
@@ -40,11 +39,11 @@ impl NativePool {
     /// `wake` is called when `takeSettled` has something to give.
     #[napi(constructor, catch_unwind)]
     pub fn new(options: String, wake: Function<'_, (), Unknown<'static>>) -> napi::Result<Self> {
-        let options = PoolOptions::parse(&map(&options)?, Surface::Node)
-            .map_err(|error| wrong_options(error, None))?;
+        let options =
+            PoolOptions::parse(&map(&options)?, Surface::Node).map_err(|error| wrong_options(error, None))?;
         let pool = Pool::new(options).map_err(|error| thrown(&error))?;
         let mailbox = Arc::new(Mailbox::new(&wake)?);
-        Ok(Self { pool, mailbox, wanted: Arc::default(), subscribed: OnceLock::new() })
+        Ok(Self { pool, mailbox, wanted: Arc::default(), subscription: OnceLock::new() })
     }
 
     /// The pool's name.
@@ -120,7 +119,7 @@ impl NativePool {
         let Some(bit) = event_bit(&name) else { return };
         if wanted {
             self.wanted.fetch_or(bit, Ordering::Relaxed);
-            self.subscribed.get_or_init(|| self.subscribe());
+            self.subscription.get_or_init(|| self.subscribe());
         } else {
             self.wanted.fetch_and(!bit, Ordering::Relaxed);
         }
@@ -173,27 +172,28 @@ impl NativePool {
 }
 
 impl NativePool {
-    fn subscribe(&self) {
+    fn subscribe(&self) -> SubscriptionId {
         let (mailbox, wanted) = (Arc::clone(&self.mailbox), Arc::clone(&self.wanted));
         self.pool.subscribe(Box::new(move |event| {
             if event_bit(event.name()).is_some_and(|bit| wanted.load(Ordering::Relaxed) & bit != 0) {
                 mailbox.tell(event);
             }
-        }));
+        }))
     }
 
     /// Listeners hear of the last worker's exit before the end is announced. Waiting for that needs a thread: the end is told
     /// on the IO thread.
     fn when_ended(&self, ending: f64) -> Box<dyn FnOnce() + Send> {
         let mailbox = Arc::clone(&self.mailbox);
-        if self.subscribed.get().is_none() {
+        let Some(&subscription) = self.subscription.get() else {
             return Box::new(move || mailbox.end(ending));
-        }
+        };
         let pool = self.pool.clone();
         Box::new(move || {
             let (waiter, told_now) = (Arc::clone(&mailbox), mailbox);
             let wait = move || {
                 pool.flush_events(LAST_EVENTS);
+                pool.unsubscribe(subscription);
                 waiter.end(ending);
             };
             if std::thread::Builder::new().name("ganger-end".to_owned()).spawn(wait).is_err() {
@@ -242,5 +242,6 @@ fn event_bit(name: &str) -> Option<u32> {
 
 /// Options arrive as a JSON object; the TypeScript side made it.
 fn map(json: &str) -> napi::Result<Map<String, Value>> {
-    serde_json::from_str(json).map_err(|error| napi::Error::from_reason(format!("not a map of options: {error}")))
+    serde_json::from_str(json)
+        .map_err(|error| napi::Error::from_reason(format!("not a map of options: {error}")))
 }
