@@ -23,7 +23,10 @@ export async function chaos(pool, { seconds, every_ms, victims, bytes, window, s
   }
   const killer = setInterval(() => {
     const working = (worker) => worker.calls > 0 || worker.running > 0
-    const choice = pool.stats().details.filter((worker) => victims === 'any' || working(worker)).map(({ pid }) => pid)
+    const choice = pool
+      .stats()
+      .details.filter((worker) => victims === 'any' || working(worker))
+      .map(({ pid }) => pid)
     const alive = choice.filter((pid) => pid !== null && !killedAt.has(pid))
     const pid = alive[Math.floor(Math.random() * alive.length)]
     if (pid === undefined) return
@@ -53,7 +56,13 @@ async function recovery(call, limit_s, emit) {
   const begin = performance.now()
   for (let took = 0; took < limit_s; ) {
     const late = sleep(limit_s * 1000, false, { ref: false })
-    const fine = await Promise.race([Promise.all(Array.from({ length: 8 }, call)).then(() => true, () => false), late])
+    const fine = await Promise.race([
+      Promise.all(Array.from({ length: 8 }, call)).then(
+        () => true,
+        () => false,
+      ),
+      late,
+    ])
     took = (performance.now() - begin) / 1000
     if (fine) return emit('recovery', took, 's', 8)
     await sleep(20)
