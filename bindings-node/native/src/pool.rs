@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use ganger::error::{Error, ErrorCode};
 use ganger::events::{EVENTS, Event, SubscriptionId};
 use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
 use ganger::shape::Shaped;
@@ -219,17 +220,26 @@ fn write(
             small.extend_from_slice(&payload);
             list.set(index + 3, small.len() as f64)
         }
-        Ok((encoding, payload)) => {
-            list.set(index + 1, encoding::to_number(encoding))?;
-            list.set(index + 2, BufferSlice::from_data(env, payload)?)?;
-            list.set(index + 3, Null)
-        }
-        Err(error) => {
-            list.set(index + 1, FAILED)?;
-            list.set(index + 2, fault::json(&error))?;
-            list.set(index + 3, Null)
-        }
+        Ok((encoding, payload)) => match BufferSlice::from_data(env, payload) {
+            Ok(buffer) => {
+                list.set(index + 1, encoding::to_number(encoding))?;
+                list.set(index + 2, buffer)?;
+                list.set(index + 3, Null)
+            }
+            // Longer than this Node.js allows. The other calls of the batch have their results all the same.
+            Err(refused) => {
+                let message = format!("Node.js cannot hold the result: {}", refused.reason);
+                write_error(list, index, &Error::new(ErrorCode::InvalidResult, message))
+            }
+        },
+        Err(error) => write_error(list, index, &error),
     }
+}
+
+fn write_error(list: &mut Array<'_>, index: u32, error: &Error) -> napi::Result<()> {
+    list.set(index + 1, FAILED)?;
+    list.set(index + 2, fault::json(error))?;
+    list.set(index + 3, Null)
 }
 
 fn event_json(event: &Event) -> String {
