@@ -3,6 +3,7 @@
 // main thread computes.
 
 import { readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Cancels } from './cancels.js'
 import type { ControlNews, ControlStart } from './control-thread.js'
@@ -26,7 +27,7 @@ export class ControlLane {
     const workerData: ControlStart = { ...where, cancels: this.#cancels.memory }
     // An empty environment: NODE_OPTIONS meant for the worker (--import, --require) must not run in here again.
     const options = { workerData, env: {}, execArgv: [], stdin: false, name: 'ganger control' }
-    const thread = new Worker(new URL('./control-thread.cjs', import.meta.url), options)
+    const thread = new Worker(join(__dirname, 'control-thread.cjs'), options)
     thread.on('message', (news: ControlNews) => this.#hear(news))
     thread.on('error', (error) => {
       throw error

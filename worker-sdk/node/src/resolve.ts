@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import Module, { createRequire, register } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { pathToFileURL } from 'node:url'
 
 const NAME = 'ganger-worker'
 
@@ -59,8 +59,8 @@ function isInstalled(file: string): boolean {
   }
 }
 
-function ownEntry(name: 'index.js' | 'index.cjs'): string {
-  return new URL(name, import.meta.url).href
+function ownModule(): string {
+  return pathToFileURL(join(__dirname, 'index.mjs')).href
 }
 
 function resolveOrOwn(specifier: string, context: unknown, next: Next): Resolved {
@@ -68,7 +68,7 @@ function resolveOrOwn(specifier: string, context: unknown, next: Next): Resolved
   try {
     return next(specifier, context)
   } catch {
-    return { url: ownEntry('index.js'), shortCircuit: true }
+    return { url: ownModule(), shortCircuit: true }
   }
 }
 
@@ -80,7 +80,7 @@ function provideToRequire(): void {
     try {
       return original.call(this, specifier, ...rest)
     } catch {
-      return fileURLToPath(ownEntry('index.cjs'))
+      return join(__dirname, 'index.cjs')
     }
   }
 }
@@ -90,7 +90,7 @@ function hookModule(): string {
   const source = `export async function resolve(specifier, context, next) {
     if (specifier !== ${JSON.stringify(NAME)}) return next(specifier, context)
     try { return await next(specifier, context) }
-    catch { return { url: ${JSON.stringify(ownEntry('index.js'))}, shortCircuit: true } }
+    catch { return { url: ${JSON.stringify(ownModule())}, shortCircuit: true } }
   }`
   return `data:text/javascript,${encodeURIComponent(source)}`
 }

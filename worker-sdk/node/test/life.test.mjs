@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { decode, FrameReader, Kind } from '../dist/test/parts.js'
+import { decode, FrameReader, Kind } from '../dist/test/parts.mjs'
 import { bytesOf, frame, Host, MAIN, project, until, welcome } from './host.mjs'
 
 const alive = (pid) => {

@@ -91,7 +91,7 @@ test("only a file that the target imports asks for 'ganger-worker'", async () =>
 })
 
 test('an installed copy is used, and its hooks and options count', async () => {
-  const copy = new URL('../dist/index.js', import.meta.url).href
+  const copy = new URL('../dist/index.mjs', import.meta.url).href
   const folder = project({
     'node_modules/ganger-worker/package.json': '{"name": "ganger-worker", "type": "module", "exports": "./index.js"}',
     'node_modules/ganger-worker/index.js': `export * from ${JSON.stringify(copy)}; export const installed = true`,

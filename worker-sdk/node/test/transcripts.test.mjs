@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
-import * as sdk from '../dist/test/parts.js'
+import * as sdk from '../dist/test/parts.mjs'
 import { bytesOfStep, meaning, namedBody, PROTOCOL, read } from './notation.mjs'
 
 /** Records what the session and the runner want done. */
