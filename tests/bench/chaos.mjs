@@ -1,6 +1,8 @@
 // A random worker is killed every few milliseconds while calls echo bytes: what gets through, what fails, how soon.
 import { setTimeout as sleep } from 'node:timers/promises'
 
+const PAUSE_AFTER_REFUSAL_MS = 5
+
 /** Runs the storm on a Ganger pool; `emit` takes the figures. */
 export async function chaos(pool, { seconds, every_ms, victims, bytes, window, settle_s }, emit) {
   const data = Buffer.alloc(bytes, 7)
@@ -14,11 +16,14 @@ export async function chaos(pool, { seconds, every_ms, victims, bytes, window, s
     if (error.signal !== 'SIGKILL' || !killedAt.has(error.pid)) unnamed++
     else delays.push(performance.now() - killedAt.get(error.pid))
   }
+  // An app that is refused does not ask again at once: it would only take the CPU from the workers that start.
   const lane = async () => {
     while (on) {
       flying++
+      const before = refused
       await pool.call('echo', data).then(() => ok++, fail)
       flying--
+      if (refused > before) await sleep(PAUSE_AFTER_REFUSAL_MS)
     }
   }
   const killer = setInterval(() => {
