@@ -16,12 +16,11 @@ type Next = (specifier: string, context: unknown) => Resolved
 type RegisterHooks = (hooks: { resolve(specifier: string, context: unknown, next: Next): Resolved }) => void
 
 export function provideSdk(files: readonly string[]): void {
-  if (isInstalled(files[0] as string)) return
   const registerHooks = (Module as unknown as { registerHooks?: RegisterHooks }).registerHooks
   if (registerHooks !== undefined) return registerHooks({ resolve: resolveOrOwn })
-  provideToRequire()
   // Node before 22.15 starts a thread for such hooks, 30 ms: only if some file looks as if it needed it.
-  if (someMentionsSdk(files)) register(hookModule())
+  if (someMentionsSdk(files) && !isInstalled(files[0] as string)) register(hookModule())
+  provideToRequire()
 }
 
 const IMPORT = /(?:from|import|require)\s*\(?\s*['"]([.#][^'"]*)['"]/g

@@ -194,6 +194,32 @@ for (const [what, lane, bytes] of [
   })
 }
 
+test('the control thread, still waiting for its lane, holds up no end', async () => {
+  const target = join(project({ 'w.mjs': 'export const f = () => 1' }), 'w.mjs')
+  const unanswered = new Host(target)
+  await unanswered.hello()
+  await unanswered.leave()
+  const misunderstood = new Host(target)
+  await misunderstood.hello()
+  misunderstood.welcome({ version: 9 })
+  assert.deepEqual(await misunderstood.exited, { code: 70, signal: null })
+})
+
+test('a cancel right behind WELCOME reaches its call', async () => {
+  const source = `export const wait = (_, { signal }) => new Promise((_, reject) => {
+    signal.throwIfAborted()
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })`
+  const host = new Host(join(project({ 'w.mjs': source }), 'w.mjs'))
+  await host.hello()
+  const answer = frame({ kind: Kind.WELCOME, flags: 1, body: welcome() })
+  host.controlLane.write(Buffer.concat([answer, frame({ kind: Kind.CANCEL, seq: 1 })]))
+  await host.next((frame) => frame.kind === Kind.READY)
+  // Read before the call comes or while it runs: both end it.
+  assert.equal((await host.error('wait')).code, 'CANCELLED')
+  await host.leave()
+})
+
 test('unknown kinds are skipped, on both lanes', async () => {
   const host = await Host.started(join(project({ 'w.mjs': 'export const f = () => 1' }), 'w.mjs'))
   host.data.write(frame({ kind: 200, payload: Buffer.alloc(200_000) }))
