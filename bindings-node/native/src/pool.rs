@@ -5,23 +5,18 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ganger::error::{Error, ErrorCode};
 use ganger::events::{EVENTS, Event, SubscriptionId};
 use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
 use ganger::shape::Shaped;
 use ganger::{CallId, CallRequest, Encoding, Input, Pool, Shape};
-use napi::bindgen_prelude::{Array, BufferSlice, Env, Function, Null, Unknown};
+use napi::bindgen_prelude::{Array, BufferSlice, Env, Function, Unknown};
 use napi_derive::napi;
 use serde_json::{Map, Value};
 
-use crate::encoding;
-use crate::fault::{self, thrown, wrong_options};
-use crate::mailbox::{Mailbox, Settled};
+use crate::fault::{thrown, wrong_options};
+use crate::mailbox::Mailbox;
+use crate::{delivery, encoding};
 
-/// A result from this size on becomes a buffer of its own, without a copy where Node.js allows that.
-const LARGE: usize = 64 * 1024;
-/// In the place of an encoding: the call failed.
-const FAILED: i32 = -1;
 /// How long the end of a pool waits for its last events.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
 
@@ -92,19 +87,7 @@ impl NativePool {
     #[napi(catch_unwind)]
     pub fn take_settled<'env>(&self, env: &'env Env) -> napi::Result<Array<'env>> {
         let (settled, news) = self.mailbox.take_settled();
-        let length = u32::try_from(2 + 4 * settled.len()).unwrap_or(u32::MAX);
-        let mut list = env.create_array(length)?;
-        let mut small = Vec::new();
-        for (index, settled) in (2..).step_by(4).zip(settled) {
-            write(env, &mut list, index, settled, &mut small)?;
-        }
-        if small.is_empty() {
-            list.set(0, Null)?;
-        } else {
-            list.set(0, BufferSlice::copy_from(env, &small)?)?;
-        }
-        list.set(1, news)?;
-        Ok(list)
+        delivery::list(env, settled, news)
     }
 
     /// `[events, dropped, endings]`: events as JSON lists of name and data.
@@ -202,44 +185,6 @@ impl NativePool {
             }
         })
     }
-}
-
-/// Writes four elements.
-fn write(
-    env: &Env,
-    list: &mut Array<'_>,
-    index: u32,
-    settled: Settled,
-    small: &mut Vec<u8>,
-) -> napi::Result<()> {
-    list.set(index, settled.ticket)?;
-    match settled.outcome {
-        Ok((encoding, payload)) if payload.len() < LARGE => {
-            list.set(index + 1, encoding::to_number(encoding))?;
-            list.set(index + 2, small.len() as f64)?;
-            small.extend_from_slice(&payload);
-            list.set(index + 3, small.len() as f64)
-        }
-        Ok((encoding, payload)) => match BufferSlice::from_data(env, payload) {
-            Ok(buffer) => {
-                list.set(index + 1, encoding::to_number(encoding))?;
-                list.set(index + 2, buffer)?;
-                list.set(index + 3, Null)
-            }
-            // Longer than this Node.js allows. The other calls of the batch have their results all the same.
-            Err(refused) => {
-                let message = format!("Node.js cannot hold the result: {}", refused.reason);
-                write_error(list, index, &Error::new(ErrorCode::InvalidResult, message))
-            }
-        },
-        Err(error) => write_error(list, index, &error),
-    }
-}
-
-fn write_error(list: &mut Array<'_>, index: u32, error: &Error) -> napi::Result<()> {
-    list.set(index + 1, FAILED)?;
-    list.set(index + 2, fault::json(error))?;
-    list.set(index + 3, Null)
 }
 
 fn event_json(event: &Event) -> String {
