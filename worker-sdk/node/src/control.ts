@@ -27,7 +27,9 @@ export class ControlLane {
     const { Worker } = process.getBuiltinModule('node:worker_threads')
     const workerData: ControlStart = { ...where, cancels: this.#cancels.memory, handedOver: this.#handedOver }
     // An empty environment: NODE_OPTIONS meant for the worker (--import, --require) must not run in here again.
-    const options = { workerData, env: {}, execArgv: [], stdin: false, name: 'ganger control' }
+    // It prints nothing: pipes from it would only cost the start of our own stdout and stderr.
+    const silent = { stdin: false, stdout: true, stderr: true }
+    const options = { workerData, env: {}, execArgv: [], name: 'ganger control', ...silent }
     const thread = new Worker(join(__dirname, 'control-thread.cjs'), options)
     thread.on('message', (news: ControlNews) => this.#hear(news))
     thread.on('error', (error) => {
