@@ -28,6 +28,12 @@ pub struct CallSpec {
     pub deadline: Option<Duration>,
     /// From asking the worker to stop this call to killing the worker.
     pub cancel_grace: Duration,
+    /// Calls with the same key prefer the same worker.
+    pub affinity: Option<u64>,
+    /// Alone on its worker.
+    pub exclusive: bool,
+    /// On this worker and no other, before all calls that wait; for calls to every worker.
+    pub pinned: Option<WorkerId>,
 }
 
 /// Whether a function may have begun to run.
@@ -69,6 +75,8 @@ pub(crate) struct Call {
 
 #[derive(Debug)]
 pub(crate) enum CallState {
+    /// There is no room in the queue; it waits outside.
+    InLobby,
     Waiting,
     Running { worker: WorkerId, since: Timestamp, started: Started },
 }
@@ -113,7 +121,7 @@ impl Call {
 
     pub(crate) fn started(&self) -> Started {
         let now = match self.state {
-            CallState::Waiting => Started::No,
+            CallState::InLobby | CallState::Waiting => Started::No,
             CallState::Running { started, .. } => started,
         };
         now.max(self.started_before)

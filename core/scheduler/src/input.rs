@@ -27,6 +27,30 @@ pub enum Input {
     },
     /// Everything ends now.
     Terminate,
+    /// The app wants so many workers ready ahead of calls. More than the pool's size counts as its size.
+    Warm {
+        /// How many.
+        workers: u32,
+    },
+    /// The workers' code has changed.
+    Reload,
+    /// How much memory a worker uses.
+    Sample {
+        /// Which worker.
+        worker: WorkerId,
+        /// Private bytes of its process tree.
+        memory: u64,
+    },
+    /// How much memory is left for more workers.
+    Headroom {
+        /// Bytes; none: not known.
+        memory: Option<u64>,
+    },
+    /// A worker answered a ping.
+    Pong {
+        /// Which worker.
+        worker: WorkerId,
+    },
     /// A process that the pool did not start wants to be a worker of it.
     Attach {
         /// The shell's own number for it, returned in [`Action::Admit`](crate::Action::Admit).
