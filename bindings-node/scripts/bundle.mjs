@@ -19,6 +19,7 @@ const { metafile } = await build({
   sourcemap: true,
   sourcesContent: false,
   metafile: true,
+  keepNames: true,
   logLevel: 'warning',
   define: { 'import.meta.dirname': '__dirname' },
 })

@@ -8,7 +8,12 @@ export function tell(emitter: EventEmitter, json: string): void {
   for (const listener of emitter.rawListeners(name)) tellOne(emitter, listener, name, data)
 }
 
-function tellOne(emitter: object, listener: ReturnType<EventEmitter['rawListeners']>[number], name: string, data: unknown): void {
+function tellOne(
+  emitter: object,
+  listener: ReturnType<EventEmitter['rawListeners']>[number],
+  name: string,
+  data: unknown,
+): void {
   try {
     const returned: unknown = Reflect.apply(listener, emitter, [data])
     if (isThenable(returned)) returned.then(undefined, (error: unknown) => warn(name, error))

@@ -11,7 +11,10 @@ export function optionsJson(options: unknown, except?: string): string {
   return JSON.stringify(plain, sayable)
 }
 
-function sayable(_name: string, value: unknown): unknown {
+/** `value` is what `toJSON` made of it already; the object that holds it has the original. */
+function sayable(this: unknown, name: string, value: unknown): unknown {
+  const original = (this as Record<string, unknown>)[name]
+  if (original instanceof URL && original.protocol === 'file:') return fileURLToPath(original)
   switch (typeof value) {
     case 'number':
       return Number.isFinite(value) ? value : String(value)
@@ -21,8 +24,6 @@ function sayable(_name: string, value: unknown): unknown {
     case 'symbol':
       // No option takes a map of lists.
       return { [typeof value]: [String(value)] }
-    case 'object':
-      return value instanceof URL && value.protocol === 'file:' ? fileURLToPath(value) : value
     default:
       return value
   }

@@ -3,7 +3,8 @@
 import { EventEmitter } from 'node:events'
 import { hold, release } from './alive.js'
 import { Call } from './call.js'
-import { abortedBefore, refused, thrownBySeam } from './errors.js'
+import { abortedBefore, madeAt, refused, thrownBySeam } from './errors.js'
+import { GangerError } from './generated/errors.js'
 import type { PoolEventName, PoolEvents } from './generated/events.js'
 import type { CloseOptions, CallOptions as CommonCallOptions, PoolOptions } from './generated/options.js'
 import type { CallInfo, FunctionInfo, Stats } from './generated/stats.js'
@@ -109,7 +110,11 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     let pending: PendingCall | undefined
     const promise = new Promise<T>((resolve, reject) => {
       pending = newCall(fn, options?.signal, from, resolve as PendingCall['resolve'], reject)
-      this.#begin(pending, input, options)
+      try {
+        this.#begin(pending, input, options)
+      } catch (error) {
+        reject(error instanceof GangerError ? madeAt(error, pending.origin) : error)
+      }
     })
     return { promise, pending }
   }

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import support
 
+import support
 from ganger import Pool
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import support
 
-from ganger import InvalidOption, NoSuchFunction, Pool, PoolClosed, QueueFull
+import support
+from ganger import CallFuture, InvalidOption, NoSuchFunction, Pool, PoolClosed, QueueFull
 
 
 def test_a_call_returns_the_functions_value(shared_pool: Pool) -> None:
@@ -151,7 +151,7 @@ def test_map_keeps_the_order_and_takes_no_more_than_its_window(shared_pool: Pool
     assert list(shared_pool.map("add", [])) == []
 
 
-def test_leaving_a_map_early_cancels_what_is_under_way(pool: Pool, tmp_path: Path) -> None:
+def test_leaving_a_map_early_cancels_what_is_under_way(pool: Pool) -> None:
     values = [{"seconds": 0.0}, *[{"seconds": 100.0}] * 3]
     for _ in pool.map("rest", values, window=4):
         break
@@ -159,9 +159,11 @@ def test_leaving_a_map_early_cancels_what_is_under_way(pool: Pool, tmp_path: Pat
 
 
 def test_many_threads_may_share_a_pool(shared_pool: Pool) -> None:
+    def add(n: int) -> Any:
+        return shared_pool.call("add", {"a": n})
+
     with ThreadPoolExecutor(16) as threads:
-        results = threads.map(lambda n: shared_pool.call("add", {"a": n}), range(400))
-        assert list(results) == list(range(1, 401))
+        assert list(threads.map(add, range(400))) == list(range(1, 401))
 
 
 def test_other_threads_run_while_a_call_waits(pool: Pool) -> None:
@@ -213,11 +215,12 @@ def test_closing_gives_up_after_its_timeout() -> None:
 
 
 def test_a_with_block_left_by_an_exception_does_not_wait() -> None:
+    futures: list[CallFuture[Any]] = []
     with pytest.raises(RuntimeError, match="out"), Pool(python=support.BASICS, workers=1) as pool:  # noqa: PT012
-        future = pool.submit("spin", 1000.0)
-        support.eventually(future.running)
+        futures.append(pool.submit("spin", 1000.0))
+        support.eventually(futures[0].running)
         raise RuntimeError("out")
-    assert isinstance(future.exception(support.LIMIT_S), PoolClosed)
+    assert isinstance(futures[0].exception(support.LIMIT_S), PoolClosed)
 
 
 def test_an_endpoint_lets_a_worker_attach(tmp_path: Path) -> None:

@@ -14,8 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ganger import InvalidInput, InvalidResult, Pool
-from ganger import _native  # pyright: ignore[reportPrivateUsage]
+from ganger import (
+    InvalidInput,
+    InvalidResult,
+    Pool,
+    _native,  # pyright: ignore[reportPrivateUsage]
+)
 
 
 class Color(enum.Enum):

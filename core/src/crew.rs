@@ -208,7 +208,10 @@ impl Books {
         let message = || match &member.violation {
             Some(violation) => format!("the worker broke the protocol before it was ready: {violation}"),
             None if member.too_slow => record.sentence(),
-            None => format!("{} before it was ready", record.sentence()),
+            None => match record.stderr_tail.trim_end().lines().last() {
+                Some(last_words) => format!("{} before it was ready: {last_words}", record.sentence()),
+                None => format!("{} before it was ready", record.sentence()),
+            },
         };
         let unsaid = || StartFailure { worker, message: message(), report: None, death: None };
         let mut failure = said.map_or_else(unsaid, Arc::unwrap_or_clone);

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ganger import Pool
+
 from report import Report
 
 folder, out = Path(sys.argv[1]), Path(sys.argv[2])

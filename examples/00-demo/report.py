@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -27,7 +28,7 @@ class Report:
         self._done = threading.Event()
         self._drawer = threading.Thread(target=self._keep_drawing, daemon=True)
         for language, pool in pools.items():
-            pool.on("worker:exit", lambda exit, language=language: self._died(language, exit))
+            pool.on("worker:exit", partial(self._died, language))
             pool.on(
                 "call:retry", lambda retry: _say(f"{retry['fn']} was on worker {retry['pid']} and runs again")
             )

@@ -2,14 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Runs the storm on a Ganger pool; `emit` takes the figures. */
-export async function chaos(pool, { seconds, every_ms, bytes, window, settle_s }, emit) {
+export async function chaos(pool, { seconds, every_ms, victims, bytes, window, settle_s }, emit) {
   const data = Buffer.alloc(bytes, 7)
   const killedAt = new Map()
   const delays = []
-  let [ok, failed, unnamed, flying, on] = [0, 0, 0, 0, true]
+  let [ok, lost, refused, unnamed, flying, on] = [0, 0, 0, 0, 0, true]
 
   const fail = (error) => {
-    failed++
+    if (error.code === 'START_FAILED') return refused++
+    lost++
     if (error.signal !== 'SIGKILL' || !killedAt.has(error.pid)) unnamed++
     else delays.push(performance.now() - killedAt.get(error.pid))
   }
@@ -21,7 +22,9 @@ export async function chaos(pool, { seconds, every_ms, bytes, window, settle_s }
     }
   }
   const killer = setInterval(() => {
-    const alive = pool.stats().details.map((worker) => worker.pid).filter((pid) => pid !== null && !killedAt.has(pid))
+    const working = (worker) => worker.calls > 0 || worker.running > 0
+    const choice = pool.stats().details.filter((worker) => victims === 'any' || working(worker)).map(({ pid }) => pid)
+    const alive = choice.filter((pid) => pid !== null && !killedAt.has(pid))
     const pid = alive[Math.floor(Math.random() * alive.length)]
     if (pid === undefined) return
     killedAt.set(pid, performance.now())
@@ -36,12 +39,23 @@ export async function chaos(pool, { seconds, every_ms, bytes, window, settle_s }
   clearInterval(killer)
   await Promise.race([lanes, sleep(settle_s * 1000, 0, { ref: false })])
   emit('completed', ok, 'calls', 1)
-  emit('failed', failed, 'calls', 1)
+  emit('lost', lost, 'calls', 1)
+  emit('refused', refused, 'calls', 1)
   emit('unsettled', flying, 'calls', 1)
   emit('unnamed', unnamed, 'calls', 1)
   emit('killed', killedAt.size, 'workers', 1)
   if (delays.length) emit('failure_delay', delays.sort((a, b) => a - b)[delays.length >> 1], 'ms', delays.length)
-  const again = Array.from({ length: 8 }, () => pool.call('echo', data))
-  const usable = await Promise.race([Promise.all(again).then(() => 1, () => 0), sleep(settle_s * 1000, 0, { ref: false })])
-  emit('usable', usable, 'yes/no', 8)
+  await recovery(() => pool.call('echo', data), settle_s, emit)
+}
+
+/** How long it takes until eight calls beside each other succeed again. */
+async function recovery(call, limit_s, emit) {
+  const begin = performance.now()
+  for (let took = 0; took < limit_s; ) {
+    const late = sleep(limit_s * 1000, false, { ref: false })
+    const fine = await Promise.race([Promise.all(Array.from({ length: 8 }, call)).then(() => true, () => false), late])
+    took = (performance.now() - begin) / 1000
+    if (fine) return emit('recovery', took, 's', 8)
+    await sleep(20)
+  }
 }

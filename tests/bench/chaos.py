@@ -26,8 +26,18 @@ HERE = Path(__file__).resolve().parent
 
 class Peer(Protocol):
     def submit(self, data: bytes) -> Future[Any]: ...
-    def pids(self) -> list[int]: ...
-    def dead(self, error: BaseException) -> int | None: ...
+    def pids(self, any_worker: bool) -> list[int]:
+        """Living workers; unless any will do, only those that were given a call."""
+        ...
+
+    def refused(self, error: BaseException) -> bool:
+        """Whether the call failed without being lost with a worker."""
+        ...
+
+    def dead(self, error: BaseException) -> int | None:
+        """The killed worker that an error names."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -40,11 +50,17 @@ class Ganger:
     def submit(self, data: bytes) -> Future[Any]:
         return self.pool.submit("echo", data)
 
-    def pids(self) -> list[int]:
-        return [worker["pid"] for worker in self.pool.stats()["details"] if worker["pid"] is not None]
+    def pids(self, any_worker: bool) -> list[int]:
+        workers = self.pool.stats()["details"]
+        chosen = [worker for worker in workers if any_worker or worker["calls"] or worker["running"]]
+        return [worker["pid"] for worker in chosen if worker["pid"] is not None]
+
+    def refused(self, error: BaseException) -> bool:
+        return getattr(error, "code", None) == "START_FAILED"
 
     def dead(self, error: BaseException) -> int | None:
-        return error.pid if getattr(error, "signal", None) == "SIGKILL" else None  # type: ignore[attr-defined, no-any-return]
+        pid: int | None = getattr(error, "pid", None)
+        return pid if getattr(error, "signal", None) == "SIGKILL" else None
 
     def close(self) -> None:
         self.pool.close()
@@ -60,8 +76,13 @@ class Deadpool:
         future: Future[Any] = self.pool.submit(functions.echo, data)
         return future
 
-    def pids(self) -> list[int]:
-        return [worker.pid for worker in list(self.pool.existing_workers) if worker.is_alive()]
+    def pids(self, any_worker: bool) -> list[int]:
+        workers = [worker for worker in list(self.pool.existing_workers) if worker.is_alive()]
+        return [worker.pid for worker in workers if any_worker or worker.tasks_ran_counter]
+
+    def refused(self, error: BaseException) -> bool:
+        del error  # it has no such answer
+        return False
 
     def dead(self, error: BaseException) -> int | None:
         found = re.search(r"Subprocess (\d+) .*exitcode -9", str(error))
@@ -74,16 +95,16 @@ class Deadpool:
 class Killer(threading.Thread):
     """Kills one living worker after the other and remembers when."""
 
-    def __init__(self, peer: Peer, every_s: float) -> None:
+    def __init__(self, peer: Peer, every_s: float, victims: str) -> None:
         super().__init__(daemon=True)
-        self.peer, self.every_s = peer, every_s
+        self.peer, self.every_s, self.any_worker = peer, every_s, victims == "any"
         self.killed: dict[int, float] = {}
         self.on = True
 
     def run(self) -> None:
         while self.on:
             time.sleep(self.every_s)
-            alive = [pid for pid in self.peer.pids() if pid not in self.killed]
+            alive = [pid for pid in self.peer.pids(self.any_worker) if pid not in self.killed]
             if alive:
                 pid = random.choice(alive)
                 self.killed[pid] = time.monotonic()
@@ -98,7 +119,7 @@ class Tally:
 
     def __init__(self, peer: Peer, killed: dict[int, float]) -> None:
         self.peer, self.killed = peer, killed
-        self.ok = self.failed = self.unnamed = 0
+        self.ok = self.lost = self.refused = self.unnamed = 0
         self.delays: list[float] = []
 
     def count(self, future: Future[Any]) -> None:
@@ -107,7 +128,10 @@ class Tally:
         if error is None:
             self.ok += 1
             return
-        self.failed += 1
+        if self.peer.refused(error):
+            self.refused += 1
+            return
+        self.lost += 1
         pid = self.peer.dead(error)
         if pid is None or pid not in self.killed:
             self.unnamed += 1
@@ -115,11 +139,13 @@ class Tally:
             self.delays.append((now - self.killed[pid]) * 1000)
 
 
-def storm(peer: Peer, seconds: float, every_ms: float, bytes: int, window: int, settle_s: float) -> None:
+def storm(
+    peer: Peer, seconds: float, every_ms: float, bytes: int, window: int, settle_s: float, victims: str
+) -> None:
     data = b"\7" * bytes
     for future in [peer.submit(data) for _ in range(window)]:
         future.result(60)
-    killer = Killer(peer, every_ms / 1000)
+    killer = Killer(peer, every_ms / 1000, victims)
     tally = Tally(peer, killer.killed)
     killer.start()
     end = time.monotonic() + seconds
@@ -135,14 +161,25 @@ def storm(peer: Peer, seconds: float, every_ms: float, bytes: int, window: int, 
     for future in done:
         tally.count(future)
     emit("completed", tally.ok, "calls", 1)
-    emit("failed", tally.failed, "calls", 1)
+    emit("lost", tally.lost, "calls", 1)
+    emit("refused", tally.refused, "calls", 1)
     emit("unsettled", len(flying), "calls", 1)
     emit("unnamed", tally.unnamed, "calls", 1)
     emit("killed", len(killer.killed), "workers", 1)
     if tally.delays:
         emit("failure_delay", statistics.median(tally.delays), "ms", len(tally.delays))
-    again = wait([peer.submit(data) for _ in range(8)], timeout=settle_s).done
-    emit("usable", sum(future.exception() is None for future in again) == 8, "yes/no", 8)
+    recovery(peer, data, settle_s)
+
+
+def recovery(peer: Peer, data: bytes, limit_s: float) -> None:
+    """How long it takes until eight calls beside each other succeed again."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < limit_s:
+        done, waiting = wait([peer.submit(data) for _ in range(8)], timeout=limit_s)
+        if not waiting and all(future.exception() is None for future in done):
+            emit("recovery", time.monotonic() - begin, "s", 8)
+            return
+        time.sleep(0.02)
 
 
 def main() -> None:

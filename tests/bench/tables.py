@@ -78,30 +78,39 @@ def waits(figures: Figures, settings: list[str], peers: list[str]) -> Table:
     return _table(["pool", *(f"{each}, s" for each in settings)], map(row, peers))
 
 
-def chaos(figures: Figures, peers: list[str], rival: str) -> Table:
+def chaos(figures: Figures, case: str, peers: list[str], rival: str) -> Table:
     def value(peer: str, metric: str, show: Callable[[float], str] = lambda value: f"{value:,.0f}") -> str:
-        found = figures.median("chaos", peer, metric)
+        found = figures.median(case, peer, metric)
         return "–" if found is None else show(found)
 
     def row(peer: str) -> list[str]:
-        fault = figures.fault("chaos", peer)
-        mine, theirs = (figures.median("chaos", name, "completed") for name in (peer, rival))
+        fault = figures.fault(case, peer)
+        mine, theirs = (figures.median(case, name, "completed") for name in (peer, rival))
         return [
             peer,
             value(peer, "completed"),
             _ratio(mine, theirs),
-            value(peer, "failed"),
+            value(peer, "lost"),
             value(peer, "unnamed"),
+            value(peer, "refused"),
             value(peer, "unsettled"),
             value(peer, "failure_delay", lambda ms: f"{ms:.1f}"),
             value(peer, "killed"),
-            fault or value(peer, "usable", lambda usable: "yes" if usable else "no"),
+            fault or value(peer, "recovery", lambda seconds: f"{seconds:.2f}"),
         ]
 
     heads = [
-        "peer", "calls completed", f"÷ {rival}'s", "calls failed", "of them without pid and signal",
-        "never settled", "death to failure, median ms", "workers killed", "usable afterwards",
-    ]  # fmt: skip
+        "peer",
+        "completed, calls",
+        f"÷ {rival}'s",
+        "lost, calls",
+        "of them without pid and signal",
+        "refused, calls",
+        "never settled, calls",
+        "death to failure, median ms",
+        "killed, workers",
+        "usable again after, s",
+    ]
     return _table(heads, map(row, peers))
 
 

@@ -1,7 +1,8 @@
 """The same functions, offered to a Ganger pool."""
 
-import functions
 from ganger_worker import action
+
+import functions
 
 noop = action(functions.noop)
 echo = action(functions.echo)

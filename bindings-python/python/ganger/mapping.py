@@ -20,12 +20,19 @@ def in_order(submit: Callable[[I], CallFuture[Any]], items: Iterable[I], window:
         for item in source:
             futures.append(submit(item))
             if len(futures) >= window:
-                yield futures.popleft().result()
+                yield _first(futures)
         while futures:
-            yield futures.popleft().result()
+            yield _first(futures)
     finally:
         for future in futures:
             future.cancel()
+
+
+def _first(futures: deque[CallFuture[Any]]) -> Any:
+    # Taken out only when it has ended: a wait that is interrupted must not forget it.
+    result = futures[0].result()
+    futures.popleft()
+    return result
 
 
 def as_they_come(submit: Callable[[I], CallFuture[Any]], items: Iterable[I], window: int) -> Iterator[Any]:

@@ -219,8 +219,9 @@ class Pool:
         native = getattr(self, "_native", None)
         if native is None or native.forked or native.closed:
             return
+        unclosed = f"unclosed {self!r}"
         native.terminate_soon()
-        warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
 
     def __repr__(self) -> str:
         state = "forked" if self._native.forked else "closed" if self._native.closed else "open"

@@ -132,7 +132,8 @@ class ProcessPool(Executor):
     ) -> Iterator[T]:
         try:
             while waiting:
-                results = waiting.popleft().result(None if until is None else until - time.monotonic())
+                results = waiting[0].result(None if until is None else until - time.monotonic())
+                waiting.popleft()
                 waiting.extend(self.submit(_run_chunk, fn, chunk) for chunk in itertools.islice(chunks, 1))
                 yield from results
         finally:

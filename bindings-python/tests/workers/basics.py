@@ -63,6 +63,14 @@ def spin(seconds: float) -> None:
 
 
 @action
+def ignore_everything(path: str) -> None:
+    """Says in a file that it has begun, and does not stop."""
+    open(path, "w").close()
+    while True:
+        pass
+
+
+@action
 def wait_for_file(path: str) -> str:
     while not os.path.exists(path):
         time.sleep(0.01)
@@ -71,7 +79,8 @@ def wait_for_file(path: str) -> str:
 
 @action
 def cooperate(path: str) -> None:
-    """Notes in a file that it was asked to stop."""
+    """Notes in a file that it was asked to stop, and in another one before that it has begun."""
+    open(f"{path}.begun", "w").close()
     while not context.cancelled:
         time.sleep(0.01)
     with open(path, "w") as file:

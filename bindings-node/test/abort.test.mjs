@@ -1,0 +1,110 @@
+// Giving calls up: AbortSignal, and Call.cancel.
+
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { test } from 'node:test'
+import { Call } from 'ganger'
+import { eventually, failure, leaveNothing, nodeWorker, open, pythonWorker } from './support.mjs'
+
+leaveNothing()
+
+test('an aborted signal fails the call before it is submitted', async (t) => {
+  const pool = open(t, nodeWorker)
+  const reason = new Error('too late')
+  const error = await failure(pool.call('echo', 1, { signal: AbortSignal.abort(reason) }))
+  assert.deepEqual([error.name, error.code, error.started], ['AbortError', 'CANCELLED', 'no'])
+  assert.equal(error.cause, reason)
+  assert.equal(pool.stats().submitted, 0)
+})
+
+test('an abort fails a running call at once and lets the worker live if the function stops', async (t) => {
+  const pool = open(t, { ...nodeWorker, concurrency: 2 })
+  const before = await pool.call('pid')
+  const controller = new AbortController()
+  const call = pool.call('patient', 60_000, { signal: controller.signal })
+  const neighbour = pool.call('sleep', 100)
+  await eventually(() => pool.calls().every((info) => info.state === 'running'))
+  controller.abort('enough')
+  const error = await failure(call)
+  assert.deepEqual([error.name, error.code, error.cause], ['AbortError', 'CANCELLED', 'enough'])
+  assert.equal(await neighbour, 100)
+  assert.equal(await pool.call('pid'), before, 'nobody was killed')
+  await eventually(() => pool.stats().running === 0)
+})
+
+test('an abort of a function that does not stop kills its worker after the grace', async (t) => {
+  const pool = open(t, { ...pythonWorker, cancelGrace: 50 })
+  const before = await pool.call('pid')
+  const controller = new AbortController()
+  const call = failure(pool.call('sleep', 60_000, { signal: controller.signal }))
+  await eventually(() => pool.calls()[0]?.state === 'running')
+  controller.abort()
+  const error = await call
+  assert.equal(error.code, 'CANCELLED')
+  assert.equal(error.cause.name, 'AbortError', 'the reason that the platform gives')
+  assert.notEqual(await pool.call('pid'), before)
+})
+
+test('the listener is gone once the call is settled, however it ended', async (t) => {
+  const pool = open(t, nodeWorker)
+  const { signal } = new AbortController()
+  let own = 0
+  signal.onabort = () => own++
+  await pool.call('echo', 1, { signal })
+  await failure(pool.call('fail', 'x', { signal }))
+  await failure(pool.call('echo', () => 1, { signal }))
+  await failure(pool.call('echo', 1, { signal, timeout: 'wrong' }))
+  assert.equal(getEventListeners(signal, 'abort').length, 1, 'only the handler of the app')
+})
+
+test('one signal gives up many calls', async (t) => {
+  const pool = open(t, { ...nodeWorker, workers: 2 })
+  const controller = new AbortController()
+  const calls = Array.from({ length: 50 }, () => failure(pool.call('patient', 60_000, { signal: controller.signal })))
+  await eventually(() => pool.stats().running === 2)
+  controller.abort()
+  assert.ok((await Promise.all(calls)).every((error) => error.code === 'CANCELLED'))
+  assert.equal(await pool.call('echo', 'still there'), 'still there')
+  await eventually(() => pool.stats().running === 0)
+  assert.deepEqual([pool.stats().queued, pool.calls()], [0, []])
+})
+
+test('AbortSignal.timeout works, and an abort after the result changes nothing', async (t) => {
+  const pool = open(t, nodeWorker)
+  const error = await failure(pool.call('patient', 60_000, { signal: AbortSignal.timeout(50) }))
+  assert.deepEqual([error.code, error.cause.name], ['CANCELLED', 'TimeoutError'])
+  const controller = new AbortController()
+  assert.equal(await pool.call('echo', 1, { signal: controller.signal }), 1)
+  controller.abort()
+  assert.equal(await pool.call('echo', 2), 2)
+})
+
+test('a submitted call has a number, can be awaited and given up', async (t) => {
+  const pool = open(t, nodeWorker)
+  const call = pool.submit('sleep', 20)
+  assert.ok(call instanceof Call && call.promise instanceof Promise)
+  assert.deepEqual([call.function, pool.calls()[0].id], ['sleep', call.id])
+  assert.equal(await call, 20)
+  call.cancel()
+  const given = pool.submit('patient', 60_000)
+  given.cancel('a reason')
+  const error = await given.catch((error) => error)
+  assert.deepEqual([error.code, error.cause], ['CANCELLED', 'a reason'])
+  assert.equal(await pool.submit('echo', 1).finally(() => {}), 1)
+})
+
+test('random aborts leave the rest progressing', async (t) => {
+  const pool = open(t, { ...nodeWorker, workers: 2, concurrency: 2 })
+  const outcomes = Array.from({ length: 200 }, (_, index) => {
+    const controller = new AbortController()
+    const call = pool.call('patient', index % 7, { signal: controller.signal })
+    if (index % 3 === 0) setTimeout(() => controller.abort(), (index * 7) % 50)
+    return call.then(
+      () => 'done',
+      (error) => error.code,
+    )
+  })
+  const ends = await Promise.all(outcomes)
+  assert.ok(ends.every((end) => end === 'done' || end === 'CANCELLED'))
+  assert.ok(ends.filter((_, index) => index % 3 !== 0).every((end) => end === 'done'))
+})

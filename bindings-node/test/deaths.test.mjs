@@ -1,0 +1,143 @@
+// Whatever ends a worker, in whatever phase: every call settles, and the next one is served.
+
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { test } from 'node:test'
+import { eventually, failure, leaveNothing, nodeWorker, open, pythonWorker, record, scratch } from './support.mjs'
+
+leaveNothing()
+
+const deaths = [
+  { how: 'exit 0', fn: 'exit', input: 0, code: 0, signal: null },
+  { how: 'exit 1', fn: 'exit', input: 1, code: 1, signal: null },
+  { how: 'SIGKILL', fn: 'kill', input: 'SIGKILL', code: null, signal: 'SIGKILL' },
+  { how: 'abort', fn: 'abort', input: null, code: null, signal: 'SIGABRT' },
+]
+
+for (const [language, worker] of [
+  ['Node', nodeWorker],
+  ['Python', pythonWorker],
+])
+  for (const death of deaths)
+    test(`${language}: ${death.how} in a call`, async (t) => {
+      const pool = open(t, worker)
+      const exits = record(pool, 'worker:exit')
+      const pid = await pool.call('pid')
+      const calls = [pool.call(death.fn, death.input), pool.call('echo', 'second'), pool.call('echo', 'third')]
+      const error = await failure(calls[0])
+      assert.equal(error.code, 'WORKER_CRASHED', error.message)
+      assert.deepEqual([error.pid, error.exitCode, error.signal], [pid, death.code, death.signal])
+      assert.deepEqual([error.function, error.attempts, error.worker.pid], [death.fn, 1, pid])
+      assert.notEqual(error.started, 'no')
+      assert.deepEqual(await Promise.all(calls.slice(1)), ['second', 'third'], 'those behind it are not lost')
+      assert.equal(exits.length, 1)
+      assert.deepEqual(
+        [exits[0].code, exits[0].signal, exits[0].reason, exits[0].running],
+        [death.code, death.signal, 'crash', 1],
+      )
+      assert.equal(pool.stats().crashed, 1)
+    })
+
+for (const signal of ['SIGKILL', 'SIGTERM', 'SIGABRT'])
+  test(`an idle worker that ends by ${signal} is replaced without an error`, async (t) => {
+    const pool = open(t, nodeWorker)
+    const exits = record(pool, 'worker:exit')
+    const pid = await pool.call('pid')
+    process.kill(pid, signal)
+    await eventually(() => exits.length === 1)
+    assert.deepEqual([exits[0].running, exits[0].pid], [0, pid])
+    assert.notEqual(await pool.call('pid'), pid)
+  })
+
+const ends = {
+  'exit 0': 'process.exit(0)',
+  'exit 1': 'process.exit(1)',
+  SIGKILL: "process.kill(process.pid, 'SIGKILL')",
+  abort: 'process.abort()',
+}
+for (const [how, code] of Object.entries(ends)) {
+  test(`${how} before ready is START_FAILED`, async (t) => {
+    const file = scratch(t, 'worker.mjs')
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, `console.error('about to end'); ${code}; await new Promise(() => {}); export const f = () => 1`)
+    const pool = open(t, { node: file })
+    const exits = record(pool, 'worker:exit')
+    const error = await failure(pool.call('f'))
+    assert.equal(error.code, 'START_FAILED')
+    assert.match(error.worker.stderrTail, /about to end/)
+    assert.ok(exits.every((exit) => exit.reason === 'start-failed'))
+  })
+
+  test(`${how} while stopping disturbs no close`, async (t) => {
+    const file = scratch(t, 'worker.mjs')
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, `export const ganger = { shutdown: () => { ${code} } }; export const f = () => 1`)
+    const pool = open(t, { node: file })
+    const exits = record(pool, 'worker:exit')
+    assert.equal(await pool.call('f'), 1)
+    await pool.close()
+    assert.equal(exits.length, 1)
+    const expected = how.startsWith('exit') ? Number(how.at(-1)) : null
+    assert.deepEqual([exits[0].code, exits[0].running], [expected, 0])
+  })
+}
+
+test('a worker that hangs in its shutdown hook is killed after stopTimeout', async (t) => {
+  const file = scratch(t, 'worker.mjs')
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, 'export const ganger = { shutdown: () => { for (;;); } }; export const f = () => 1')
+  const pool = open(t, { node: file, stopTimeout: 100 })
+  const exits = record(pool, 'worker:exit')
+  await pool.call('f')
+  await pool.close()
+  assert.deepEqual([exits[0].signal, exits[0].reason], ['SIGKILL', 'shutdown'])
+})
+
+test('a stopped process does not outlive a timeout', async (t) => {
+  const pool = open(t, { ...nodeWorker, cancelGrace: 50 })
+  const pid = await pool.call('pid')
+  const error = await failure(
+    pool.call('kill', 'SIGSTOP', { timeout: 100 }).then(() => pool.call('echo', 1, { timeout: 100 })),
+  )
+  assert.equal(error.code, 'TIMEOUT')
+  assert.notEqual(await pool.call('pid'), pid)
+})
+
+test('a worker that dies while 50 MB are sent to it costs only that call', async (t) => {
+  const pool = open(t, nodeWorker)
+  const pid = await pool.call('pid')
+  process.kill(pid, 'SIGSTOP')
+  const call = failure(pool.call('length', Buffer.alloc(50_000_000)))
+  await eventually(() => pool.stats().running === 1)
+  process.kill(pid, 'SIGKILL')
+  const error = await call
+  assert.deepEqual([error.code, error.signal], ['WORKER_CRASHED', 'SIGKILL'])
+  assert.equal(await pool.call('length', Buffer.alloc(50_000_000)), 50_000_000)
+})
+
+test('an answer that was sent counts, whatever the worker does next', async (t) => {
+  const pool = open(t, nodeWorker)
+  const exits = record(pool, 'worker:exit')
+  assert.equal(await pool.call('exitSoon', 7), 'answered')
+  await eventually(() => exits.length === 1)
+  assert.deepEqual([exits[0].code, exits[0].running], [7, 0])
+  assert.equal(await pool.call('echo', 1), 1)
+})
+
+test('an idempotent call runs again on another worker, another call never', async (t) => {
+  const pool = open(t, { ...nodeWorker, workers: 2 })
+  const retries = record(pool, 'call:retry')
+  const again = await failure(pool.call('exit', 5, { idempotent: true, retries: 2 }))
+  assert.deepEqual([again.code, again.attempts], ['WORKER_CRASHED', 3])
+  await eventually(() => retries.length === 2)
+  assert.deepEqual(
+    retries.map((retry) => [retry.fn, retry.attempt]),
+    [
+      ['exit', 1],
+      ['exit', 2],
+    ],
+  )
+  assert.equal((await failure(pool.call('exit', 5))).attempts, 1)
+  assert.equal(pool.stats().retried, 2)
+})

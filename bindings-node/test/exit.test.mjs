@@ -1,0 +1,138 @@
+// How a process with pools ends, and what it leaves: nothing.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually, killed, leaveNothing, lives, script, workersOf } from './support.mjs'
+
+leaveNothing()
+
+const node = "new Pool({ node: here + 'node.mjs', workers: 2 })"
+
+test('a pool that is never used does not keep the process', async () => {
+  assert.deepEqual(await script(`${node}; console.log('end')`).ended, { code: 0, signal: null, out: 'end\n', err: '' })
+})
+
+test('an idle pool that was not closed does not keep the process, and its workers go', async () => {
+  const { code, out, err } = await script(`const pool = ${node}; console.log(await pool.call('pid'))`).ended
+  assert.deepEqual([code, err], [0, ''])
+  await killed(Number(out))
+})
+
+test('a pending call keeps the process until it is settled', async () => {
+  const source = `const pool = ${node}; pool.call('sleep', 500).then((ms) => console.log('after', ms))`
+  assert.deepEqual(await script(source).ended, { code: 0, signal: null, out: 'after 500\n', err: '' })
+})
+
+test('closing keeps the process until the workers are gone', async () => {
+  const source = `const pool = ${node}; const pid = await pool.call('pid')
+    pool.close().then(() => console.log(pid)); process.on('exit', () => process.stdout.write('exit '))`
+  const { code, out } = await script(source).ended
+  assert.equal(code, 0)
+  const [pid] = out.match(/\d+/)
+  assert.ok(!lives(Number(pid)))
+})
+
+test('listeners do not keep the process', async () => {
+  const source = `const pool = ${node}; pool.on('worker:exit', () => {}); console.log(await pool.call('echo', 1))`
+  assert.equal((await script(source).ended).code, 0)
+})
+
+test('await using closes the pool where the language has it', { skip: !supportsUsing() }, async () => {
+  const source = `{ await using pool = ${node}; await pool.call('echo', 1) } console.log('closed')`
+  assert.equal((await script(source).ended).out, 'closed\n')
+})
+
+test('process.exit with a running call leaves no worker', async () => {
+  const source = `const pool = ${node}; console.log(await pool.call('pid')); pool.call('spin'); pool.call('sleep', 60000)
+    setTimeout(() => process.exit(3), 200)`
+  const { code, out } = await script(source).ended
+  assert.equal(code, 3)
+  await killed(Number(out))
+})
+
+test('an uncaught error in the app leaves no worker and prints once', async () => {
+  const source = `const pool = ${node}; console.log(await pool.call('pid')); pool.call('spin').catch(() => {})
+    throw new Error('of the app')`
+  const { code, out, err } = await script(source).ended
+  assert.equal(code, 1)
+  assert.equal(err.match(/of the app/g).length, 2, 'the line of source and the error')
+  await killed(Number(out))
+})
+
+test('a rejected call that nobody handles ends the app as any rejection does', async () => {
+  const { code, err } = await script(`${node}.call('fail', 'nobody listens')`).ended
+  assert.equal(code, 1)
+  assert.match(err, /nobody listens/)
+})
+
+test('Ctrl-C ends the host, and the workers with it', async () => {
+  const { child, printed, ended } = script(
+    `const pool = ${node}; console.log(await pool.call('pid')); await pool.call('spin')`,
+  )
+  await eventually(() => printed.out.endsWith('\n'))
+  child.kill('SIGINT')
+  assert.equal((await ended).signal, 'SIGINT')
+  await killed(Number(printed.out))
+})
+
+test('SIGKILL of the host leaves nothing: an idle worker, a busy loop, a grandchild', async () => {
+  const { child, printed, ended } = script(`
+    const idle = ${node}, busy = ${node}, parent = ${node}
+    const python = new Pool({ python: here + 'python.py', workers: 1 })
+    console.log(await idle.call('pid'), await busy.call('pid'), await parent.call('pid'), await parent.call('grandchild'),
+      await python.call('pid'), 'ready')
+    busy.call('spin'); python.call('spin')
+    setInterval(() => {}, 1000)`)
+  await eventually(() => printed.out.includes('ready'))
+  const pids = printed.out.match(/\d+/g).map(Number)
+  assert.equal(pids.length, 5)
+  assert.ok(pids.every(lives))
+  await eventually(() => workersOf(child.pid).length >= 4)
+  const began = performance.now()
+  child.kill('SIGKILL')
+  await ended
+  await Promise.all(pids.map(killed))
+  assert.ok(performance.now() - began < 5000, 'soon')
+})
+
+test('a pool that is dropped is terminated and warns once', async () => {
+  const source = `
+    async function forget(count) {
+      for (let index = 0; index < count; index++) {
+        const pool = new Pool({ node: here + 'node.mjs', workers: 1 })
+        pool.on('worker:exit', () => {})
+        pids.push(await pool.call('pid'))
+      }
+    }
+    const pids = []
+    let warnings = 0
+    process.on('warning', (warning) => { if (/dropped without close/.test(warning.message)) warnings++ })
+    await forget(3)
+    const lives = (pid) => { try { process.kill(pid, 0); return true } catch { return false } }
+    for (let round = 0; round < 500 && (pids.some(lives) || warnings === 0); round++) {
+      globalThis.gc()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    console.log(pids.filter(lives).length, warnings)`
+  const { code, out } = await script(source, { nodeArgs: ['--expose-gc'] }).ended
+  assert.deepEqual([code, out], [0, '0 1\n'])
+})
+
+test('a dropped pool with a pending call lives until the call is settled', async () => {
+  const source = `
+    const answer = new Pool({ node: here + 'node.mjs', workers: 1 }).call('sleep', 500)
+    const collect = setInterval(() => globalThis.gc(), 20)
+    console.log(await answer)
+    clearInterval(collect)`
+  const { out } = await script(source, { nodeArgs: ['--expose-gc'] }).ended
+  assert.equal(out, '500\n')
+})
+
+function supportsUsing() {
+  try {
+    new Function('return async () => { await using x = null }')
+    return true
+  } catch {
+    return false
+  }
+}

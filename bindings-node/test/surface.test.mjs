@@ -1,0 +1,149 @@
+// The surface beyond calls: events, stats, what runs, functions, closing.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { eventNames, Pool } from 'ganger'
+import {
+  eventually,
+  failure,
+  killed,
+  leaveNothing,
+  lives,
+  nodeWorker,
+  open,
+  pythonWorker,
+  record,
+  workers,
+} from './support.mjs'
+
+leaveNothing()
+
+test('a worker is told from start to exit, and the exit before close resolves', async (t) => {
+  const pool = open(t, { ...nodeWorker, name: 'mine' })
+  const seen = record(pool, 'worker:start', 'worker:ready', 'worker:exit')
+  const pid = await pool.call('pid')
+  await pool.close()
+  assert.deepEqual(
+    seen.map((event) => event.name),
+    ['worker:start', 'worker:ready', 'worker:exit'],
+  )
+  assert.ok(seen.every((event) => event.pool === 'mine' && event.worker === 0 && event.pid === pid))
+  const [, ready, exit] = seen
+  assert.ok(ready.startedIn > 0)
+  assert.deepEqual([exit.code, exit.signal, exit.calls, exit.running, exit.reason], [0, null, 1, 0, 'shutdown'])
+  assert.ok(!lives(pid))
+})
+
+test('a listener that throws or rejects is warned of and breaks nothing', async (t) => {
+  const pool = open(t, nodeWorker)
+  const warnings = []
+  const warned = (warning) => warnings.push(warning.message)
+  process.on('warning', warned)
+  t.after(() => process.off('warning', warned))
+  pool.on('worker:ready', () => {
+    throw new Error('thrown on purpose')
+  })
+  pool.on('worker:ready', async () => {
+    throw new Error('rejected on purpose')
+  })
+  const seen = record(pool, 'worker:ready')
+  assert.equal(await pool.call('echo', 1), 1)
+  await eventually(() => warnings.length === 2 && seen.length === 1)
+  assert.ok(warnings.some((text) => /worker:ready[^]*thrown on purpose/.test(text)))
+  assert.ok(warnings.some((text) => /worker:ready[^]*rejected on purpose/.test(text)))
+})
+
+test('once and off are respected', async (t) => {
+  const pool = open(t, { ...nodeWorker, workers: 2 })
+  let once = 0
+  let off = 0
+  const removed = () => off++
+  pool.once('worker:ready', () => once++)
+  pool.on('worker:ready', removed).off('worker:ready', removed)
+  await Promise.all([pool.call('sleep', 300), pool.call('sleep', 300)])
+  await eventually(() => pool.stats().ready === 2)
+  await pool.close()
+  assert.deepEqual([once, off], [1, 0])
+  assert.ok(eventNames.includes('worker:ready'))
+})
+
+test('stats, calls and functions tell what is going on', async (t) => {
+  const pool = open(t, nodeWorker)
+  assert.equal(pool.functions(), null)
+  assert.deepEqual([pool.stats().workers, pool.stats().submitted, pool.calls()], [0, 0, []])
+  const calls = [pool.call('sleep', 300), pool.call('echo', Buffer.alloc(1000))]
+  await eventually(() => pool.calls()[0]?.state === 'running')
+  const [running, waiting] = pool.calls()
+  assert.deepEqual([running.fn, running.worker, running.attempt], ['sleep', 0, 1])
+  assert.deepEqual([waiting.fn, waiting.state, waiting.worker, waiting.attempt], ['echo', 'waiting', null, 0])
+  const during = pool.stats()
+  assert.deepEqual([during.busy, during.running, during.queued, during.queuedBytes], [1, 1, 1, 1000])
+  await Promise.all(calls)
+  await failure(pool.call('fail', 'x'))
+  const stats = pool.stats()
+  assert.deepEqual([stats.submitted, stats.completed, stats.failed, stats.queued], [3, 2, 1, 0])
+  assert.ok(stats.run.max >= 290 && stats.run.count === 3)
+  assert.ok(stats.details[0].memory > 1_000_000 && typeof stats.details[0].memory === 'number')
+  const echo = pool.functions().find((it) => it.name === 'echo')
+  assert.deepEqual([echo.kind, echo.idempotent, echo.slots, echo.timeoutMs], ['value', false, 1, null])
+})
+
+test('close finishes what runs and waits, and can be called again', async (t) => {
+  const pool = open(t, nodeWorker)
+  const calls = [pool.call('sleep', 200), pool.call('echo', 'queued')]
+  const closed = Promise.all([pool.close(), pool.close()])
+  assert.equal((await failure(pool.call('echo', 1))).code, 'POOL_CLOSED')
+  assert.deepEqual(await Promise.all(calls), [200, 'queued'])
+  await closed
+  await pool.close()
+  await pool.terminate()
+  await pool[Symbol.asyncDispose]()
+  assert.equal(pool.stats().workers, 0)
+})
+
+test('close gives up after its timeout, and a pool that was never used closes at once', async (t) => {
+  const pool = open(t, nodeWorker)
+  const call = failure(pool.call('spin'))
+  await eventually(() => pool.calls()[0]?.state === 'running')
+  await pool.close({ timeout: 100 })
+  assert.equal((await call).code, 'POOL_CLOSED')
+  await new Pool(nodeWorker).close()
+})
+
+test('paths may be file URLs, and env, cwd and trace reach the worker', async (t) => {
+  const pool = open(t, { node: pathToFileURL(workers('node.mjs')), cwd: new URL('file:///'), env: { SOME: 'thing' } })
+  const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+  const seen = await pool.call('traced', null, { trace })
+  assert.deepEqual([seen.attempt, seen.trace.traceparent], [1, trace.traceparent])
+})
+
+test('a worker started by hand attaches, serves calls and may leave', async (t) => {
+  const pool = open(t, { ...nodeWorker, workers: 0, endpoint: true })
+  const { address, token } = pool.invite()
+  const main = new URL('../dist/node/main.js', import.meta.url).pathname
+  const env = { ...process.env, GANGER_ENDPOINT: address, GANGER_TOKEN: token }
+  const child = spawn(process.execPath, [main, workers('node.mjs')], { env, stdio: 'ignore' })
+  const call = pool.call('pid')
+  assert.equal(await call, child.pid)
+  await pool.close()
+  await killed(child.pid)
+  assert.equal(open(t, nodeWorker).invite(), null)
+})
+
+test('priorities go first, in order of submission within one', async (t) => {
+  const pool = open(t, nodeWorker)
+  const order = []
+  const note = (name, options) => pool.call('echo', name, options).then((it) => order.push(it))
+  const first = pool.call('sleep', 200)
+  await eventually(() => pool.calls()[0]?.state === 'running')
+  await Promise.all([first, note('a'), note('b'), note('high', { priority: 5 }), note('low', { priority: -5 })])
+  assert.deepEqual(order, ['high', 'a', 'b', 'low'])
+})
+
+test('two pools of two languages live side by side', async (t) => {
+  const pools = [open(t, nodeWorker), open(t, pythonWorker)]
+  const answers = await Promise.all(pools.map((pool) => pool.call('echo', 'both')))
+  assert.deepEqual(answers, ['both', 'both'])
+})
