@@ -36,6 +36,19 @@ pub struct CallSpec {
     pub pinned: Option<WorkerId>,
 }
 
+/// What a function may say of its calls, or the call of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Declaration {
+    /// May run again after its worker died.
+    pub idempotent: bool,
+    /// Most time of each attempt; none: as the call has it.
+    pub timeout: Option<Duration>,
+    /// What it takes of its worker's concurrency; none: as the call has it.
+    pub slots: Option<u32>,
+    /// Alone on its worker.
+    pub exclusive: bool,
+}
+
 /// Whether a function may have begun to run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Started {
@@ -78,7 +91,11 @@ pub(crate) enum CallState {
     /// There is no room in the queue; it waits outside.
     InLobby,
     Waiting,
-    Running { worker: WorkerId, since: Timestamp, started: Started },
+    Running {
+        worker: WorkerId,
+        since: Timestamp,
+        started: Started,
+    },
 }
 
 impl Call {

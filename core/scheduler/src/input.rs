@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::call::CallSpec;
+use crate::call::{CallSpec, Declaration};
 use crate::id::{CallId, WorkerId};
 
 /// One thing that happened.
@@ -14,6 +14,13 @@ pub enum Input {
         call: CallId,
         /// What is asked.
         spec: CallSpec,
+    },
+    /// What a call's function says of itself has become known. A settled call is left as it is.
+    Declare {
+        /// Which call.
+        call: CallId,
+        /// What holds for it now.
+        declaration: Declaration,
     },
     /// The app no longer wants a call. Unknown and settled calls are ignored.
     Cancel {

@@ -43,7 +43,7 @@ mod timers;
 mod worker;
 
 pub use action::{Action, CancelReason, KillCause, Settlement};
-pub use call::{CallSpec, CallView, Started};
+pub use call::{CallSpec, CallView, Declaration, Started};
 pub use config::{Config, WhenFull};
 pub use event::{Event, ExitReason};
 pub use failure::{DeathCause, Failure};

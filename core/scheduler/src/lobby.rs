@@ -20,6 +20,10 @@ impl Lobby {
         self.calls.remove(&call)
     }
 
+    pub(crate) fn contains(&self, call: CallId) -> bool {
+        self.calls.contains(&call)
+    }
+
     pub(crate) fn first(&self) -> Option<CallId> {
         self.calls.first().copied()
     }

@@ -21,8 +21,10 @@ struct Rank {
 
 impl Rank {
     fn new(call: CallId, line: Line, place: Place) -> Self {
-        let head_start = i128::from(place.priority) * i128::try_from(AGEING.as_nanos()).expect("ten seconds fit");
-        let submitted = i128::try_from(place.submitted_at.elapsed().as_nanos()).expect("64 bits fit into 127");
+        let head_start =
+            i128::from(place.priority) * i128::try_from(AGEING.as_nanos()).expect("ten seconds fit");
+        let submitted =
+            i128::try_from(place.submitted_at.elapsed().as_nanos()).expect("64 bits fit into 127");
         Self { turn: submitted - head_start, line, call }
     }
 }

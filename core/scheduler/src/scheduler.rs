@@ -21,7 +21,7 @@ use crate::input::Input;
 use crate::lobby::Lobby;
 use crate::phase::PoolPhase;
 use crate::placement::Placement;
-use crate::queue::Queue;
+use crate::queue::{Newcomer, Queue};
 use crate::roster::Roster;
 use crate::stats::{Counters, Stats, WorkerView};
 use crate::time::Timestamp;
@@ -45,6 +45,8 @@ pub struct Scheduler {
     queue_was_full: bool,
     roster: Roster,
     placement: Placement<WorkerId>,
+    /// Workers that are gone or going and have no successor yet.
+    vacant: BTreeSet<WorkerId>,
     /// Workers wanted. Rises with demand; a death leaves it as it is.
     target: u32,
     backoff: StartBackoff,
@@ -69,6 +71,7 @@ impl Scheduler {
             queue_was_full: false,
             roster: Roster::default(),
             placement: Placement::default(),
+            vacant: BTreeSet::new(),
             target: 0,
             backoff: StartBackoff::default(),
             recycling: Recycling::default(),
@@ -83,6 +86,7 @@ impl Scheduler {
         self.now = self.now.max(now);
         match input {
             Input::Submit { call, spec } => self.submit(call, spec),
+            Input::Declare { call, declaration } => self.declare(call, declaration),
             Input::Cancel { call } => self.cancel(call),
             Input::Close { timeout } => self.close(timeout),
             Input::Terminate => self.terminate(),
@@ -139,6 +143,20 @@ impl Scheduler {
     /// The workers that take calls now, in order.
     pub fn ready_workers(&self) -> Vec<WorkerId> {
         self.roster.iter().filter(|worker| worker.is_ready()).map(|worker| worker.id).collect()
+    }
+
+    /// Whether a small call that is submitted now would find room to run or wait.
+    pub fn has_room(&self) -> bool {
+        let Config { max_queue, max_queue_bytes, .. } = self.config;
+        let newcomer = Newcomer { slots: 1, bytes: 0 };
+        self.phase.accepts_calls()
+            && self.lobby.is_empty()
+            && self.queue.admits(newcomer, self.room_to_come(), max_queue, max_queue_bytes)
+    }
+
+    /// Whether a call waits for room in the queue.
+    pub fn is_in_lobby(&self, call: CallId) -> bool {
+        self.lobby.contains(call)
     }
 
     /// Whether no call runs or waits.

@@ -148,7 +148,9 @@ impl Worker {
                 KillCause::Close => self.leaving().map_or(DeathCause::Close, Leaving::cause),
             },
             (Phase::Stopping { why }, Exit::Code(0)) => why.cause(),
-            (Phase::Starting | Phase::Ready { .. } | Phase::Retiring { .. } | Phase::Stopping { .. }, _) => by_itself,
+            (Phase::Starting | Phase::Ready { .. } | Phase::Retiring { .. } | Phase::Stopping { .. }, _) => {
+                by_itself
+            }
         }
     }
 }

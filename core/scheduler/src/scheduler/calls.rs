@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Scheduler;
 use crate::action::{Action, CancelReason, Settlement};
-use crate::call::{Call, CallSpec, CallState};
+use crate::call::{Call, CallSpec, CallState, Declaration};
 use crate::config::{Config, WhenFull};
 use crate::event::Event;
 use crate::failure::{DeathCause, Failure};
@@ -40,6 +40,32 @@ impl Scheduler {
         self.calls.insert(id, call);
     }
 
+    /// The function of a call has said what it is like, after the call was made. What runs keeps its slots; all else holds.
+    pub(super) fn declare(&mut self, id: CallId, declaration: Declaration) {
+        let Some(mut call) = self.calls.remove(&id) else { return };
+        let slots = if declaration.exclusive { Some(self.config.concurrency) } else { declaration.slots };
+        call.spec.idempotent = declaration.idempotent;
+        call.spec.timeout = declaration.timeout.or(call.spec.timeout);
+        let slots = slots.unwrap_or(call.spec.slots);
+        let resized = slots != call.spec.slots && call.spec.pinned.is_none();
+        match call.state {
+            CallState::Waiting | CallState::InLobby if slots > self.config.concurrency => {
+                self.queue.remove(id);
+                self.lobby.leave(id);
+                let failure = Failure::TooManySlots { slots, concurrency: self.config.concurrency };
+                return self.settle(id, call, failure);
+            }
+            CallState::InLobby => call.spec.slots = slots,
+            CallState::Waiting if resized => {
+                self.queue.remove(id);
+                call.spec.slots = slots;
+                self.enqueue_again(id, &call);
+            }
+            CallState::Waiting | CallState::Running { .. } => {}
+        }
+        self.calls.insert(id, call);
+    }
+
     /// Calls that found the queue full get in as there is room, in the order of submission.
     pub(super) fn admit_from_lobby(&mut self) {
         while let Some(id) = self.lobby.first() {
@@ -65,6 +91,14 @@ impl Scheduler {
 
     fn enqueue(&mut self, id: CallId, call: &Call) {
         self.queue.push_fresh(id, place(call), call.spec.slots, call.spec.bytes);
+    }
+
+    fn enqueue_again(&mut self, id: CallId, call: &Call) {
+        if call.attempts == 0 {
+            self.enqueue(id, call);
+        } else {
+            self.queue.push_returned(id, place(call), call.spec.slots);
+        }
     }
 
     fn pin(&mut self, id: CallId, worker: WorkerId) {
@@ -119,10 +153,11 @@ impl Scheduler {
             self.timers.clear(TimerKey::StartBackoff);
             let call = self.calls.remove(&id).expect("a running call is known");
             self.clear_clocks(id);
-            self.rest(worker);
             self.counters.answered += 1;
             let settlement = Settlement::Answered { attempts: call.attempts };
             self.actions.push_back(Action::Settle { call: id, settlement });
+            // After the caller has its answer: the worker may leave now.
+            self.rest(worker);
         } else if let Some(slots) = holder.asked.remove(&id) {
             holder.answered += 1;
             self.placement.give_back(worker, slots);
@@ -210,7 +245,9 @@ impl Scheduler {
         }
         let Config { max_queue, max_queue_bytes, when_full, .. } = self.config;
         let newcomer = Newcomer { slots, bytes };
-        if self.lobby.is_empty() && self.queue.admits(newcomer, self.room_to_come(), max_queue, max_queue_bytes) {
+        if self.lobby.is_empty()
+            && self.queue.admits(newcomer, self.room_to_come(), max_queue, max_queue_bytes)
+        {
             return Ok(Admission::Queue);
         }
         if !self.queue_was_full {

@@ -84,10 +84,15 @@ impl Scheduler {
         for id in self.roster.ids() {
             let Some(worker) = self.roster.worker(id) else { continue };
             match worker.phase {
-                Phase::Ready { .. } | Phase::Retiring { .. } if worker.has_nothing() => self.stop(id, Leaving::Close),
+                Phase::Ready { .. } | Phase::Retiring { .. } if worker.has_nothing() => {
+                    self.stop(id, Leaving::Close)
+                }
                 // It has run no hook and holds no call.
                 Phase::Starting => self.kill(id, KillCause::Close),
-                Phase::Ready { .. } | Phase::Retiring { .. } | Phase::Stopping { .. } | Phase::Killed { .. } => {}
+                Phase::Ready { .. }
+                | Phase::Retiring { .. }
+                | Phase::Stopping { .. }
+                | Phase::Killed { .. } => {}
             }
         }
     }

@@ -41,7 +41,8 @@ impl Scheduler {
     fn next_pinned(&self, worker: WorkerId) -> Option<CallId> {
         let holder = self.roster.worker(worker)?;
         let call = *holder.pinned.first()?;
-        let serves = matches!(holder.phase, Phase::Ready { .. } | Phase::Retiring { .. }) && holder.asked.is_empty();
+        let serves =
+            matches!(holder.phase, Phase::Ready { .. } | Phase::Retiring { .. }) && holder.asked.is_empty();
         let free = self.config.concurrency.saturating_sub(self.placement.used(worker));
         (serves && free >= self.calls[&call].spec.slots).then_some(call)
     }
@@ -51,8 +52,11 @@ impl Scheduler {
         for waiting in self.queue.in_order().take(LOOK_PAST) {
             let call = &self.calls[&waiting.call];
             let mut excluded = call.excluded.clone();
-            excluded.extend(kept);
-            if let Some(worker) = self.favourite(call, &excluded).or_else(|| self.placement.choose(waiting.slots, &excluded)) {
+            // What waits for one worker alone has its free slots.
+            excluded.extend(kept.iter().chain(&self.pinned_to));
+            if let Some(worker) =
+                self.favourite(call, &excluded).or_else(|| self.placement.choose(waiting.slots, &excluded))
+            {
                 return Some((waiting.call, worker));
             }
             kept = kept.or_else(|| self.placement.soonest(waiting.slots, &excluded));
@@ -97,7 +101,7 @@ impl Scheduler {
             return;
         }
         // A replacement is no more room: another worker leaves for it.
-        let alive = self.roster.own_alive().saturating_sub(self.replacements());
+        let alive = self.lasting_workers();
         let demand = Demand {
             waiting_slots: self.queue.slots(),
             // What waits after a dispatch found no place among the free slots of ready workers: they do not count.
@@ -108,13 +112,17 @@ impl Scheduler {
         };
         self.target = self.target.max(workers_wanted(demand)).min(self.config.workers);
         let missing = self.target.saturating_sub(alive + self.roster.seats_held());
-        let allowed =
-            if self.backoff.is_cautious() { 1_u32.saturating_sub(self.roster.own_starting()) } else { missing };
+        let allowed = if self.backoff.is_cautious() {
+            1_u32.saturating_sub(self.roster.own_starting())
+        } else {
+            missing
+        };
         if missing > 0 && !self.backoff.allows(self.now) {
             return;
         }
         for _ in 0..missing.min(allowed) {
-            self.spawn();
+            let predecessor = self.vacant.pop_first();
+            self.spawn(predecessor);
         }
     }
 
@@ -135,15 +143,15 @@ impl Scheduler {
         }
     }
 
-    /// Starts failed again and again, and no worker serves or is being tried.
-    pub(super) fn is_hopeless(&self) -> bool {
+    /// Whether starts failed again and again, and no worker serves or is being tried: calls fail at once.
+    pub fn is_hopeless(&self) -> bool {
         self.backoff.is_broken() && !self.roster.any_alive()
     }
 
     /// Slots that waiting calls may count on before they count for the queue: those of starting workers and of workers
     /// that may yet be started.
     pub(super) fn room_to_come(&self) -> u64 {
-        let alive = self.roster.own_alive().saturating_sub(self.replacements());
+        let alive = self.lasting_workers();
         let startable = self.config.workers.saturating_sub(alive);
         self.placement.room()
             + self.room_of_starting()
@@ -163,13 +171,24 @@ impl Scheduler {
         u64::from(starting) * u64::from(self.config.concurrency)
     }
 
-    /// The app wants workers ahead of calls.
+    /// The app wants workers ahead of calls. Like a call, it asks for the next try when all is broken.
     pub(super) fn warm(&mut self, workers: u32) {
         self.target = self.target.max(workers.min(self.config.workers));
+        if self.target > 0
+            && self.is_hopeless()
+            && self.phase.accepts_calls()
+            && self.backoff.allows(self.now)
+        {
+            let predecessor = self.vacant.pop_first();
+            self.spawn(predecessor);
+        }
     }
 
-    pub(super) fn spawn(&mut self) -> WorkerId {
+    pub(super) fn spawn(&mut self, predecessor: Option<WorkerId>) -> WorkerId {
         let worker = self.roster.seat(Origin::Spawned, &self.config, self.now);
+        if let Some(holder) = self.roster.worker_mut(worker) {
+            holder.replaces = predecessor;
+        }
         self.counters.started += 1;
         self.timers.set(TimerKey::WorkerStart(worker), self.now.after(self.config.start_timeout));
         self.actions.push_back(Action::Spawn { worker });

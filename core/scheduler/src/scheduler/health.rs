@@ -3,12 +3,17 @@
 //! The clocks are not moved with every call. They look when they strike: a worker that has had calls since is looked at again
 //! when it may have been idle long enough.
 
+use std::time::Duration;
+
 use super::Scheduler;
 use crate::action::{Action, KillCause};
 use crate::event::Event;
 use crate::id::WorkerId;
 use crate::timers::TimerKey;
-use crate::worker::{Leaving, Origin, Phase, Worker};
+use crate::worker::{Leaving, Origin, Worker};
+
+/// A worker that is busy is looked at again no sooner, however short the interval.
+const SHORTEST_LOOK: Duration = Duration::from_millis(10);
 
 impl Scheduler {
     /// A worker has become ready: its clocks begin.
@@ -16,7 +21,8 @@ impl Scheduler {
         let now = self.now;
         let Some(worker) = self.roster.worker_mut(id) else { return };
         worker.idle_since = now;
-        let (age, own) = (worker.limits.age.map(|age| worker.born_at.after(age)), worker.origin == Origin::Spawned);
+        let (age, own) =
+            (worker.limits.age.map(|age| worker.born_at.after(age)), worker.origin == Origin::Spawned);
         if let Some(interval) = self.config.health_interval {
             self.timers.set(TimerKey::Health(id), now.after(interval));
         }
@@ -44,12 +50,17 @@ impl Scheduler {
     }
 
     pub(super) fn health_check(&mut self, id: WorkerId) {
-        let (Some(interval), Some(worker)) = (self.config.health_interval, self.roster.worker(id)) else { return };
-        let due = if worker.has_nothing() { worker.idle_since.after(interval) } else { self.now.after(interval) };
-        match worker.phase {
-            Phase::Ready { .. } if due > self.now => self.timers.set(TimerKey::Health(id), due),
-            Phase::Ready { .. } => self.ping(id),
-            Phase::Starting | Phase::Retiring { .. } | Phase::Stopping { .. } | Phase::Killed { .. } => {}
+        let (Some(interval), Some(worker)) = (self.config.health_interval, self.roster.worker(id)) else {
+            return;
+        };
+        if !worker.is_ready() {
+            return;
+        }
+        let due = worker.idle_since.after(interval);
+        match (worker.has_nothing(), due > self.now) {
+            (false, _) => self.timers.set(TimerKey::Health(id), self.now.after(interval.max(SHORTEST_LOOK))),
+            (true, true) => self.timers.set(TimerKey::Health(id), due),
+            (true, false) => self.ping(id),
         }
     }
 
@@ -58,7 +69,9 @@ impl Scheduler {
         let Some(worker) = self.roster.worker_mut(id) else { return };
         worker.pinged_at = None;
         self.timers.clear(TimerKey::Ping(id));
-        if let (true, Some(interval)) = (self.roster.worker(id).is_some_and(Worker::is_ready), self.config.health_interval) {
+        if let (true, Some(interval)) =
+            (self.roster.worker(id).is_some_and(Worker::is_ready), self.config.health_interval)
+        {
             self.timers.set(TimerKey::Health(id), now.after(interval));
         }
     }
@@ -75,15 +88,18 @@ impl Scheduler {
     }
 
     pub(super) fn idle_check(&mut self, id: WorkerId) {
-        let (Some(timeout), Some(worker)) = (self.config.idle_timeout, self.roster.worker(id)) else { return };
+        let (Some(timeout), Some(worker)) = (self.config.idle_timeout, self.roster.worker(id)) else {
+            return;
+        };
         if !worker.is_ready() {
             return;
         }
         let due = worker.idle_since.after(timeout);
         // One that is about to be replaced is not retired for having nothing to do.
         let needed = !worker.has_nothing() || worker.recycle.is_some();
-        if needed || due > self.now || self.roster.own_alive() <= self.config.min_workers {
-            let next = if needed || due <= self.now { self.now.after(timeout) } else { due };
+        if needed || due > self.now || self.lasting_workers() <= self.config.min_workers {
+            let later = self.now.after(timeout.max(SHORTEST_LOOK));
+            let next = if needed || due <= self.now { later } else { due };
             self.timers.set(TimerKey::Idle(id), next);
             return;
         }

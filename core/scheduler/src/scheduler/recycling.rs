@@ -1,6 +1,6 @@
 //! Workers are replaced before they hurt: the replacement is ready first, then the old one finishes what it has and leaves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Scheduler;
@@ -18,8 +18,10 @@ const PAUSE: Duration = Duration::from_secs(60);
 pub(super) struct Recycling {
     /// Workers to be replaced that have no replacement under way.
     due: BTreeSet<WorkerId>,
-    /// Workers whose replacement is starting.
-    under_way: BTreeSet<WorkerId>,
+    /// Workers that serve until their replacement is ready, each with its replacement.
+    under_way: BTreeMap<WorkerId, WorkerId>,
+    /// Workers that left, or leave, before their replacement starts, until that is ready.
+    cold: BTreeSet<WorkerId>,
     /// Memory left for more workers, if known.
     pub(super) headroom: Option<u64>,
     /// A worker was over the memory limit before it had run a call: more workers would only be so too.
@@ -27,9 +29,14 @@ pub(super) struct Recycling {
 }
 
 impl Recycling {
-    pub(super) fn forget(&mut self, worker: WorkerId) {
+    /// The worker is lost without having been replaced. True if a replacement is starting, which now is a worker like any other.
+    fn lost(&mut self, worker: WorkerId) -> bool {
         self.due.remove(&worker);
-        self.under_way.remove(&worker);
+        self.under_way.remove(&worker).is_some()
+    }
+
+    fn in_progress(&self) -> usize {
+        self.under_way.len() + self.cold.len()
     }
 }
 
@@ -66,12 +73,15 @@ impl Scheduler {
     /// that could not start is what it waited for.
     pub(super) fn reload(&mut self) {
         self.timers.clear(TimerKey::RecyclePause);
-        let stale: Vec<WorkerId> = self.roster.iter().filter(|worker| may_be_stale(worker)).map(|worker| worker.id).collect();
+        let stale: Vec<WorkerId> =
+            self.roster.iter().filter(|worker| may_be_stale(worker)).map(|worker| worker.id).collect();
         for &id in &stale {
             if let Some(worker) = self.roster.worker_mut(id) {
                 worker.recycle = Some(RecycleReason::Reload);
             }
-            if self.roster.worker(id).is_some_and(Worker::is_ready) && !self.recycling.under_way.contains(&id) {
+            if self.roster.worker(id).is_some_and(Worker::is_ready)
+                && !self.recycling.under_way.contains_key(&id)
+            {
                 self.recycling.due.insert(id);
             }
         }
@@ -82,22 +92,24 @@ impl Scheduler {
 
     /// Begins as many replacements as may be under way at once.
     pub(super) fn replace_due_workers(&mut self) {
-        if self.recycling.due.is_empty() || !self.phase.accepts_calls() || self.timers.is_set(TimerKey::RecyclePause) {
+        let paused = self.timers.is_set(TimerKey::RecyclePause) || !self.backoff.allows(self.now);
+        if self.recycling.due.is_empty() || !self.phase.accepts_calls() || paused {
             return;
         }
-        while self.recycling.under_way.len() < self.config.max_replacing as usize {
+        while self.recycling.in_progress() < self.config.max_replacing as usize {
             let Some(id) = self.recycling.due.pop_first() else { return };
             self.replace(id);
         }
     }
 
-    /// The replacement of a worker is ready: the old one leaves when its last call ends.
+    /// A worker is ready. If it takes the place of another, that one leaves when its last call ends.
     pub(super) fn replacement_ready(&mut self, id: WorkerId) {
         let Some(worker) = self.roster.worker_mut(id) else { return };
         let stale = worker.recycle.is_some();
         let old = worker.replaces.take();
         if let Some(old) = old {
             self.recycling.under_way.remove(&old);
+            self.recycling.cold.remove(&old);
             self.affinity.inherit(old.index, id.index);
             self.retire(old, false);
         }
@@ -109,19 +121,45 @@ impl Scheduler {
 
     /// A replacement died before it was ready. False if it was none any more: the worker it was to replace is gone.
     pub(super) fn replacement_failed(&mut self, old: WorkerId, reason: ExitReason) -> bool {
-        if !self.recycling.under_way.remove(&old) {
+        if self.recycling.under_way.remove(&old).is_none() {
             return false;
         }
-        if reason == ExitReason::StartFailed {
+        if reason == ExitReason::StartFailed && self.phase.accepts_calls() {
             self.timers.set(TimerKey::RecyclePause, self.now.after(PAUSE));
         }
         self.recycling.due.insert(old);
         true
     }
 
-    /// Workers that start to take another's place.
+    /// Workers that start to take the place of one that still serves.
     pub(super) fn replacements(&self) -> u32 {
-        u32::try_from(self.recycling.under_way.len()).expect("bounded by an option of 32 bits")
+        // One that was killed meanwhile is under way until it is gone, but is no worker any more.
+        let starts =
+            |id: &&WorkerId| self.roster.worker(**id).is_some_and(|worker| worker.phase == Phase::Starting);
+        let count = self.recycling.under_way.values().filter(starts).count();
+        u32::try_from(count).expect("bounded by an option of 32 bits")
+    }
+
+    /// Workers of the pool's own making that will be there when all replacing is done.
+    pub(super) fn lasting_workers(&self) -> u32 {
+        self.roster.own_alive().saturating_sub(self.replacements())
+    }
+
+    /// A worker ends, or is ended, that the pool goes on to want: the next to start takes its place, unless one does already.
+    pub(super) fn vacate(&mut self, id: WorkerId) {
+        let replacement_starts = self.recycling.lost(id);
+        let Some(worker) = self.roster.worker(id) else { return };
+        let wanted = worker.is_alive() || worker.holds_its_seat();
+        // Whoever was killed has been here before.
+        let first_time = !matches!(worker.phase, Phase::Killed { .. });
+        if worker.origin == Origin::Attached || !wanted || !first_time || replacement_starts {
+            return;
+        }
+        match worker.replaces {
+            None => self.vacant.insert(id),
+            // It never took over. The one whose place it would have taken serves on, or waits for the next.
+            Some(old) => !self.recycling.under_way.contains_key(&old) && self.vacant.insert(old),
+        };
     }
 
     pub(super) fn leave_if_retired(&mut self, id: WorkerId) {
@@ -143,20 +181,28 @@ impl Scheduler {
     fn replace(&mut self, id: WorkerId) {
         let Some(worker) = self.roster.worker(id) else { return };
         let (memory, calls, reason) = (worker.memory, worker.answered, worker.recycle.expect("it is due"));
-        let cold = matches!((memory, self.recycling.headroom), (Some(need), Some(left)) if left < need);
+        let cold = self.lacks_headroom_for(memory);
         self.emit(Event::WorkerRecycle { worker: id, reason, memory, calls, cold });
         if cold {
+            self.recycling.cold.insert(id);
             return self.retire(id, true);
         }
-        self.recycling.under_way.insert(id);
-        let replacement = self.spawn();
-        if let Some(worker) = self.roster.worker_mut(replacement) {
-            worker.replaces = Some(id);
-        }
+        let replacement = self.spawn(Some(id));
+        self.recycling.under_way.insert(id, replacement);
+    }
+
+    /// Whether a replacement would not fit beside the worker, which uses so much, and beside the other replacements under way.
+    fn lacks_headroom_for(&self, memory: Option<u64>) -> bool {
+        let (Some(need), Some(left)) = (memory, self.recycling.headroom) else { return false };
+        let pledged = self.recycling.under_way.keys().filter_map(|&old| self.roster.worker(old)?.memory);
+        left < pledged.fold(need, u64::saturating_add)
     }
 
     fn retire(&mut self, id: WorkerId, cold: bool) {
-        let Some(Worker { phase: Phase::Ready { .. }, recycle: Some(reason), .. }) = self.roster.worker(id) else { return };
+        let Some(Worker { phase: Phase::Ready { .. }, recycle: Some(reason), .. }) = self.roster.worker(id)
+        else {
+            return;
+        };
         let reason = *reason;
         match reason {
             RecycleReason::Calls => self.counters.recycled_calls += 1,

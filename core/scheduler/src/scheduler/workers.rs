@@ -70,12 +70,16 @@ impl Scheduler {
         };
         let leaving = match worker.phase {
             Phase::Retiring { cold, .. } => Some(Leaving::Recycled { cold }),
-            Phase::Starting | Phase::Ready { .. } | Phase::Stopping { .. } | Phase::Killed { .. } => worker.leaving(),
+            Phase::Starting | Phase::Ready { .. } | Phase::Stopping { .. } | Phase::Killed { .. } => {
+                worker.leaving()
+            }
         };
+        self.vacate(id);
         self.roster.move_to(id, Phase::Killed { cause, ready_since, leaving });
         self.placement.shut(id);
         self.timers.clear(TimerKey::WorkerStart(id));
         self.timers.clear(TimerKey::WorkerStop(id));
+        self.clear_worker_clocks(id);
         self.actions.push_back(Action::Kill { worker: id, cause });
     }
 
@@ -83,18 +87,19 @@ impl Scheduler {
         let timeout = self.config.stop_timeout;
         self.roster.move_to(id, Phase::Stopping { why });
         self.placement.shut(id);
+        self.clear_worker_clocks(id);
         self.timers.set(TimerKey::WorkerStop(id), self.now.after(timeout));
         self.actions.push_back(Action::Stop { worker: id, timeout });
     }
 
     /// The one way out of every worker, whatever ended it and in whatever phase.
     pub(super) fn worker_exited(&mut self, id: WorkerId, exit: Exit, unwritten: &[CallId]) {
+        self.vacate(id);
         let Some(worker) = self.roster.remove(id) else { return };
         self.placement.remove(id);
         self.timers.clear(TimerKey::WorkerStart(id));
         self.timers.clear(TimerKey::WorkerStop(id));
         self.clear_worker_clocks(id);
-        self.recycling.forget(id);
         for &call in worker.asked.keys() {
             self.timers.clear(TimerKey::CancelGrace(id, call));
         }
