@@ -23,7 +23,7 @@ fn refusal(result: Result<PoolOptions, OptionError>) -> String {
 /// One good value for each kind, as each language writes it.
 fn example(kind: OptionKind) -> Value {
     match kind {
-        OptionKind::Argv => json!(["./worker", ""]),
+        OptionKind::Argv | OptionKind::Texts => json!(["./worker", ""]),
         OptionKind::Choice(words) => json!(words[0]),
         OptionKind::Count { min, .. } => json!(min.max(1)),
         OptionKind::Duration { .. } => json!("1m30s"),

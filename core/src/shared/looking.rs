@@ -8,7 +8,7 @@ use ganger_scheduler::WorkerView;
 use super::Shared;
 use super::books::Books;
 use crate::sampler::Memory;
-use crate::stats::{CallInfo, CallState, Stats, WorkerStats};
+use crate::stats::{CallInfo, CallState, Recycled, Stats, WorkerStats};
 
 impl Shared {
     pub(crate) fn stats(&self) -> Stats {
@@ -47,6 +47,13 @@ impl Shared {
             cancelled: books.tally.cancelled,
             retried: view.counters.retried,
             crashed: view.counters.crashed,
+            recycled: Recycled {
+                calls: view.counters.recycled_calls,
+                memory: view.counters.recycled_memory,
+                reload: view.counters.recycled_reload,
+                age: view.counters.recycled_age,
+            },
+            unresponsive: view.counters.unresponsive,
             wait: books.latencies.wait(),
             run: books.latencies.run(),
             details: view.workers.iter().map(|worker| details(&books, worker)).collect(),
@@ -87,7 +94,7 @@ fn details(books: &Books, view: &WorkerView) -> WorkerStats {
         calls: view.answered,
         memory: None,
         age: milliseconds(view.age),
-        recycling: false,
+        recycling: view.recycling,
     }
 }
 

@@ -84,6 +84,13 @@ pub fn integer(outcome: Outcome) -> i64 {
     }
 }
 
+pub fn text(outcome: Outcome) -> String {
+    match ganger_protocol::Value::decode(&outcome.unwrap().payload).unwrap().to_json() {
+        Value::String(text) => text,
+        other => panic!("{other} is no text"),
+    }
+}
+
 pub fn message_pack(value: &Value) -> Vec<u8> {
     use ganger_protocol::Value as Wire;
     fn wire(value: &Value) -> Wire {
