@@ -49,6 +49,9 @@ pub type Outcome = Result<Reply, Box<Error>>;
 /// Receives the outcome of a call, exactly once. It may run on the IO thread: it must be quick and must not run an app's code.
 pub type Completion = Box<dyn FnOnce(Outcome) + Send>;
 
+/// Receives what each worker answered: its place in the pool and the outcome. The same holds as for a [`Completion`].
+pub type Gathered = Box<dyn FnOnce(Vec<(u32, Outcome)>) + Send>;
+
 /// Told that something is so, or why it will never be. The same holds as for a [`Completion`].
 pub type Waiter = Box<dyn FnOnce(Result<(), Box<Error>>) + Send>;
 

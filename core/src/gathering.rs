@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::call::{Completion, Outcome};
-
-type Done = Box<dyn FnOnce(Vec<(u32, Outcome)>) + Send>;
+use crate::call::{Completion, Gathered, Outcome};
 
 /// Handed its places first; told how many there are when all are handed out, for outcomes may come before.
 #[derive(Clone)]
@@ -13,11 +11,11 @@ pub(crate) struct Gathering(Arc<Mutex<State>>);
 struct State {
     outcomes: Vec<(usize, u32, Outcome)>,
     expected: Option<usize>,
-    done: Option<Done>,
+    done: Option<Gathered>,
 }
 
 impl Gathering {
-    pub(crate) fn new(done: Done) -> Self {
+    pub(crate) fn new(done: Gathered) -> Self {
         Self(Arc::new(Mutex::new(State { outcomes: Vec::new(), expected: None, done: Some(done) })))
     }
 

@@ -48,7 +48,7 @@ pub mod stats;
 mod timer;
 mod watch;
 
-pub use call::{CallRequest, Completion, Encoding, Input, Outcome, Reply, Shape, Waiter};
+pub use call::{CallRequest, Completion, Encoding, Gathered, Input, Outcome, Reply, Shape, Waiter};
 pub use endpoint::Invitation;
 pub use error::Error;
 pub use function_info::{BatchInfo, Exclusive, FunctionInfo, FunctionKind};

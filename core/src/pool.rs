@@ -7,7 +7,7 @@ use ganger_protocol::message::Contract;
 use ganger_scheduler::{CallId, Input as News, PoolPhase};
 use tokio::sync::oneshot;
 
-use crate::call::{CallRequest, Completion, Outcome, Waiter};
+use crate::call::{CallRequest, Completion, Gathered, Outcome, Waiter};
 use crate::endpoint::{Endpoint, Invitation};
 use crate::error::Error;
 use crate::events::{Observer, SubscriptionId};
@@ -85,7 +85,7 @@ impl Pool {
 
     /// Makes one call on every worker that is ready now, before the calls that wait. `done` gets the worker's place in the pool and the outcome
     /// of each, in the order of places; none if no worker is ready.
-    pub fn broadcast(&self, request: &CallRequest, done: Box<dyn FnOnce(Vec<(u32, Outcome)>) + Send>) {
+    pub fn broadcast(&self, request: &CallRequest, done: Gathered) {
         if !self.is_here() {
             return done(Vec::new());
         }

@@ -295,10 +295,10 @@ impl WhenFull {
 
 impl Watch {
     fn from_option(value: super::table::OptionValue) -> Option<Watch> {
-        match value {
-            super::table::OptionValue::Flag(on) => on.then_some(Watch::Target),
-            value => Some(Watch::At(value.text().into())),
+        if let super::table::OptionValue::Flag(on) = value {
+            return on.then_some(Watch::Target);
         }
+        Some(Watch::At(value.text().into()))
     }
 }
 

@@ -57,7 +57,6 @@ impl Shared {
             wait: books.latencies.wait(),
             run: books.latencies.run(),
             details: view.workers.iter().map(|worker| details(&books, worker)).collect(),
-            ..Stats::default()
         }
     }
 

@@ -173,10 +173,9 @@ impl Obituary {
             | Cause::Unresponsive => None,
         };
         // What the shell found out about the death is more than that it came by a signal or code.
-        let cause = match cause(of) {
-            DeathCause::Exit | DeathCause::Signal => self.record.cause,
-            other => other,
-        };
+        let told = cause(of);
+        let cause =
+            if matches!(told, DeathCause::Exit | DeathCause::Signal) { self.record.cause } else { told };
         WorkerDeath { cause, culprit, ..self.record.clone() }
     }
 }

@@ -1,6 +1,7 @@
 //! What the suites that use real workers share: pools of the deeds in `workers/deeds.py`, and waiting for what must come.
 
 #![allow(dead_code, reason = "each suite uses its part")]
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
