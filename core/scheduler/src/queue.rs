@@ -120,6 +120,14 @@ impl Queue {
         true
     }
 
+    /// A waiting call takes so many slots after all. It keeps its place.
+    pub(crate) fn resize(&mut self, call: CallId, slots: u32) {
+        let Some(rank) = self.ranks.get(&call) else { return };
+        let entry = self.entries.get_mut(rank).expect("every rank has its entry");
+        self.slots = self.slots - u64::from(entry.slots) + u64::from(slots);
+        entry.slots = slots;
+    }
+
     pub(crate) fn in_order(&self) -> impl Iterator<Item = Waiting> + '_ {
         self.entries.iter().map(|(rank, entry)| Waiting { call: rank.call, slots: entry.slots })
     }

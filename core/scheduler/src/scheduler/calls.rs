@@ -50,16 +50,15 @@ impl Scheduler {
         let resized = slots != call.spec.slots && call.spec.pinned.is_none();
         match call.state {
             CallState::Waiting | CallState::InLobby if slots > self.config.concurrency => {
-                self.queue.remove(id);
                 self.lobby.leave(id);
+                self.take_out(id, call.spec.pinned);
                 let failure = Failure::TooManySlots { slots, concurrency: self.config.concurrency };
                 return self.settle(id, call, failure);
             }
             CallState::InLobby => call.spec.slots = slots,
             CallState::Waiting if resized => {
-                self.queue.remove(id);
                 call.spec.slots = slots;
-                self.enqueue_again(id, &call);
+                self.queue.resize(id, slots);
             }
             CallState::Waiting | CallState::Running { .. } => {}
         }
@@ -91,14 +90,6 @@ impl Scheduler {
 
     fn enqueue(&mut self, id: CallId, call: &Call) {
         self.queue.push_fresh(id, place(call), call.spec.slots, call.spec.bytes);
-    }
-
-    fn enqueue_again(&mut self, id: CallId, call: &Call) {
-        if call.attempts == 0 {
-            self.enqueue(id, call);
-        } else {
-            self.queue.push_returned(id, place(call), call.spec.slots);
-        }
     }
 
     fn pin(&mut self, id: CallId, worker: WorkerId) {

@@ -139,6 +139,7 @@ fn config(random: &mut Random) -> Config {
         max_queue_bytes: random.pick(&[0, 100, 1 << 20]),
         start_timeout: Duration::from_millis(random.pick(&[20, 500, 60_000])),
         stop_timeout: Duration::from_millis(random.pick(&[0, 20, 5_000])),
+        ..Config::default()
     }
 }
 
@@ -177,6 +178,9 @@ fn submit(random: &mut Random, config: &Config, fate: &Fate) -> Deed {
         timeout: maybe_span(random, 300),
         deadline: maybe_span(random, 2_000),
         cancel_grace: random.span(longest_grace),
+        affinity: None,
+        exclusive: false,
+        pinned: None,
     };
     Deed::Submit(spec, (0..1 + random.below(3)).map(|_| run(random, fate)).collect())
 }
