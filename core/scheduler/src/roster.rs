@@ -85,12 +85,6 @@ impl Roster {
         }
     }
 
-    /// Who sits there now: the last to have taken the seat.
-    pub(crate) fn at_seat(&self, index: u32) -> Option<WorkerId> {
-        let seat = WorkerId { index, generation: 0 }..=WorkerId { index, generation: u32::MAX };
-        self.workers.range(seat).next_back().map(|(id, _)| *id)
-    }
-
     pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
         let worker = self.workers.remove(&id)?;
         self.census.subtract(&worker);

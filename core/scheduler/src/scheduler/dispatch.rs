@@ -66,7 +66,7 @@ impl Scheduler {
 
     /// The worker that calls with this one's key went to last, if it has room.
     fn favourite(&self, call: &Call, excluded: &[WorkerId]) -> Option<WorkerId> {
-        let worker = self.roster.at_seat(self.affinity.seat(call.spec.affinity?)?)?;
+        let worker = self.affinity.worker(call.spec.affinity?)?;
         (self.placement.fits(worker, call.spec.slots) && !excluded.contains(&worker)).then_some(worker)
     }
 
@@ -77,7 +77,7 @@ impl Scheduler {
         call.begin(worker, self.now);
         let slots = call.spec.slots;
         if let Some(key) = call.spec.affinity {
-            self.affinity.note(key, worker.index);
+            self.affinity.note(key, worker);
         }
         if let Some(span) = call.spec.timeout {
             self.timers.set(TimerKey::Timeout(id), self.now.after(span));

@@ -110,7 +110,7 @@ impl Scheduler {
         if let Some(old) = old {
             self.recycling.under_way.remove(&old);
             self.recycling.cold.remove(&old);
-            self.affinity.inherit(old.index, id.index);
+            self.affinity.inherit(old, id);
             self.retire(old, false);
         }
         // The code changed while it started.
