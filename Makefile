@@ -65,9 +65,9 @@ clean: ## Removes everything that was built or fetched
 
 .PHONY: test-rust
 test-rust: venv
-	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests
+	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests -p demo-fingerprint
 	cargo build --quiet -p ganger-shim
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests -p demo-fingerprint
 
 .PHONY: test-python
 test-python: python

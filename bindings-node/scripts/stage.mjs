@@ -35,7 +35,7 @@ function stageNode() {
   const to = join(dist, 'node')
   rmSync(to, { recursive: true, force: true })
   mkdirSync(to)
-  for (const file of ['main.js', 'index.js', 'index.cjs', 'control-thread.cjs'])
+  for (const file of ['main.js', 'index.mjs', 'index.cjs', 'control-thread.cjs', 'package.json'])
     copyFileSync(join(from, 'dist', file), join(to, file))
 }
 

@@ -3,6 +3,7 @@
 import { hold, release } from './alive.js'
 import { errorOf, madeAt } from './errors.js'
 import type { Settled } from './native.js'
+import { unwatchAbort } from './signals.js'
 import { decodeOwn, decodeShared } from './values.js'
 
 export interface PendingCall {
@@ -51,7 +52,7 @@ export class PendingCalls {
     if (call === undefined) return undefined
     this.#calls.delete(ticket)
     if (this.#calls.size === 0) release(this.holder)
-    if (call.onAbort !== undefined) call.signal?.removeEventListener('abort', call.onAbort)
+    if (call.signal !== undefined && call.onAbort !== undefined) unwatchAbort(call.signal, call.onAbort)
     return call
   }
 }

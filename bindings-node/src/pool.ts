@@ -12,6 +12,7 @@ import { tell } from './listeners.js'
 import { NativePool } from './native.js'
 import { optionsJson } from './options.js'
 import { type PendingCall, PendingCalls } from './pending.js'
+import { watchAbort } from './signals.js'
 import { encodeInput } from './values.js'
 
 /** Options of a call. */
@@ -134,7 +135,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     }
     if (signal === undefined) return
     call.onAbort = () => this.#cancel(call, signal.reason)
-    signal.addEventListener('abort', call.onAbort, { once: true })
+    watchAbort(signal, call.onAbort)
   }
 
   /** Core settles it now or has done so; the outcome comes the usual way. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { Call } from 'ganger'
-import { eventually, failure, leaveNothing, nodeWorker, open, pythonWorker } from './support.mjs'
+import { eventually, failure, leaveNothing, nodeWorker, open, pythonWorker, record } from './support.mjs'
 
 leaveNothing()
 
@@ -34,10 +34,12 @@ test('an abort fails a running call at once and lets the worker live if the func
 
 test('an abort of a function that does not stop kills its worker after the grace', async (t) => {
   const pool = open(t, { ...pythonWorker, cancelGrace: 50 })
+  const logs = record(pool, 'worker:log')
   const before = await pool.call('pid')
   const controller = new AbortController()
-  const call = failure(pool.call('sleep', 60_000, { signal: controller.signal }))
-  await eventually(() => pool.calls()[0]?.state === 'running')
+  const call = failure(pool.call('announced_sleep', 60_000, { signal: controller.signal }))
+  // A call that is given up before the worker took it up costs no worker.
+  await eventually(() => logs.some((log) => log.message === 'sleeping'))
   controller.abort()
   const error = await call
   assert.equal(error.code, 'CANCELLED')
@@ -62,8 +64,10 @@ test('one signal gives up many calls', async (t) => {
   const controller = new AbortController()
   const calls = Array.from({ length: 50 }, () => failure(pool.call('patient', 60_000, { signal: controller.signal })))
   await eventually(() => pool.stats().running === 2)
+  assert.equal(getEventListeners(controller.signal, 'abort').length, 1, 'or Node.js warns of a leak')
   controller.abort()
   assert.ok((await Promise.all(calls)).every((error) => error.code === 'CANCELLED'))
+  assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
   assert.equal(await pool.call('echo', 'still there'), 'still there')
   await eventually(() => pool.stats().running === 0)
   assert.deepEqual([pool.stats().queued, pool.calls()], [0, []])

@@ -116,14 +116,15 @@ test('a worker that dies while 50 MB are sent to it costs only that call', async
   assert.equal(await pool.call('length', Buffer.alloc(50_000_000)), 50_000_000)
 })
 
-test('an answer that was sent counts, whatever the worker does next', async (t) => {
-  const pool = open(t, nodeWorker)
-  const exits = record(pool, 'worker:exit')
-  assert.equal(await pool.call('exitSoon', 7), 'answered')
-  await eventually(() => exits.length === 1)
-  assert.deepEqual([exits[0].code, exits[0].running], [7, 0])
-  assert.equal(await pool.call('echo', 1), 1)
-})
+for (const code of [0, 1, 7])
+  test(`an answer that was sent counts, also if the worker exits with ${code} right after`, async (t) => {
+    const pool = open(t, nodeWorker)
+    const exits = record(pool, 'worker:exit')
+    assert.equal(await pool.call('exitSoon', code), 'answered')
+    await eventually(() => exits.length === 1)
+    assert.deepEqual([exits[0].code, exits[0].running, exits[0].reason], [code, 0, 'crash'])
+    assert.equal(await pool.call('echo', 1), 1)
+  })
 
 test('an idempotent call runs again on another worker, another call never', async (t) => {
   const pool = open(t, { ...nodeWorker, workers: 2 })

@@ -30,7 +30,7 @@ test('CALL_FAILED carries type, text, traceback, cause and properties of a Node 
 test('CALL_FAILED shows the traceback of a Python error and the error behind it', async (t) => {
   const error = await failure(open(t, pythonWorker).call('fail', 'no tea'))
   assert.deepEqual([error.code, error.message], ['CALL_FAILED', 'ValueError: no tea'])
-  assert.match(error.cause.stack, /Traceback[^]*python\.py[^]*ValueError: no tea/)
+  assert.match(error.cause.stack, /Traceback[\s\S]*python\.py[\s\S]*ValueError: no tea/)
   assert.deepEqual([error.cause.cause.name, error.cause.language], ['KeyError', 'python'])
   assert.match(inspect(error), /raise ValueError\(message\) from error/)
 })
@@ -173,7 +173,8 @@ for (const [language, name, broken, healthy] of [
     assert.deepEqual([error.code, error.started], ['START_FAILED', 'no'])
     assert.match(error.message, /SyntaxError/)
     if (language === 'Python') assert.match(inspect(error), /worker\.py/, 'its own traceback')
-    assert.ok(exits.length >= 3 && exits.length <= 6, `${exits.length} starts were tried`)
+    await eventually(() => exits.length >= 3, 'three starts were tried')
+    assert.ok(exits.length <= 6, `${exits.length} starts were tried`)
     assert.ok(exits.every((exit) => exit.reason === 'start-failed'))
     writeFileSync(file, healthy)
     await eventually(() => pool.call('echo', 'healed').catch(() => false), 'the pool heals')

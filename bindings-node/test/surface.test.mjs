@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { eventNames, Pool } from 'ganger'
@@ -51,8 +52,8 @@ test('a listener that throws or rejects is warned of and breaks nothing', async 
   const seen = record(pool, 'worker:ready')
   assert.equal(await pool.call('echo', 1), 1)
   await eventually(() => warnings.length === 2 && seen.length === 1)
-  assert.ok(warnings.some((text) => /worker:ready[^]*thrown on purpose/.test(text)))
-  assert.ok(warnings.some((text) => /worker:ready[^]*rejected on purpose/.test(text)))
+  assert.ok(warnings.some((text) => /worker:ready[\s\S]*thrown on purpose/.test(text)))
+  assert.ok(warnings.some((text) => /worker:ready[\s\S]*rejected on purpose/.test(text)))
 })
 
 test('once and off are respected', async (t) => {
@@ -140,6 +141,17 @@ test('priorities go first, in order of submission within one', async (t) => {
   await eventually(() => pool.calls()[0]?.state === 'running')
   await Promise.all([first, note('a'), note('b'), note('high', { priority: 5 }), note('low', { priority: -5 })])
   assert.deepEqual(order, ['high', 'a', 'b', 'low'])
+})
+
+test('pools that were closed leave no thread and no descriptor', async () => {
+  const count = (folder) => readdirSync(`/proc/self/${folder}`).length
+  const before = [count('task'), count('fd')]
+  for (let round = 0; round < 200; round++) {
+    const pool = new Pool(nodeWorker)
+    pool.on('worker:exit', () => {})
+    await pool.close()
+  }
+  await eventually(() => count('task') <= before[0] + 2 && count('fd') <= before[1] + 2)
 })
 
 test('two pools of two languages live side by side', async (t) => {

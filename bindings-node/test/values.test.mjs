@@ -40,6 +40,8 @@ for (const [language, worker] of [
 ])
   test(`values round trip through ${language}`, async (t) => {
     const pool = open(t, worker)
+    const shared = new Uint8Array(new SharedArrayBuffer(3))
+    shared.set([97, 98, 99])
     // Python would spread a map over the parameters of `echo`.
     const map = worker === nodeWorker ? 'echo' : 'echo_map'
     for (const [name, value] of Object.entries(same))
@@ -48,7 +50,7 @@ for (const [language, worker] of [
     assert.deepEqual(await pool.call(map, { a: undefined }), { a: null })
     assert.deepEqual(await pool.call(map, new Map([['k', 1n]])), { k: 1 })
     assert.deepEqual(await pool.call('echo', [new URL('file:///said')]), ['file:///said'], 'toJSON is asked')
-    for (const bytes of [Buffer.from('abc'), new Uint8Array([97, 98, 99]), new Uint8Array([97, 98, 99]).buffer])
+    for (const bytes of [Buffer.from('abc'), new Uint8Array([97, 98, 99]), new Uint8Array([97, 98, 99]).buffer, shared])
       assert.deepEqual(await pool.call('echo', bytes), Buffer.from('abc'))
   })
 

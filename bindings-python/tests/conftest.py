@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gc
-import tempfile
+import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,10 @@ def shared_pool() -> Iterator[Pool]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _nothing_is_left() -> Iterator[None]:
+def _nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    # Where endpoints have their sockets: a place of our own, to see what stays there.
+    runtime_directory = tmp_path_factory.mktemp("runtime")
+    os.environ["XDG_RUNTIME_DIR"] = str(runtime_directory)
     # The first pool starts what a process has once: IO thread, spawner, reaper.
     with Pool(python=support.BASICS, workers=1) as first:
         first.call("nothing")
@@ -40,7 +42,7 @@ def _nothing_is_left() -> Iterator[None]:
     support.eventually(
         lambda: not new_descriptors(before), f"no descriptor is left: {new_descriptors(before)}"
     )
-    assert not list(Path(tempfile.gettempdir()).glob("ganger-*.sock"))
+    assert list(runtime_directory.iterdir()) == []
 
 
 def left(children: dict[int, str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import weakref
@@ -125,3 +126,15 @@ def test_a_listener_that_holds_its_pool_does_not_keep_it() -> None:
     gone = leave_behind()
     gc.collect()
     assert gone() is None
+
+
+def test_who_closes_without_blocking_has_heard_of_everything_too() -> None:
+    told: list[str] = []
+
+    async def main() -> None:
+        async with Pool(python=support.BASICS, workers=2) as pool:
+            pool.on("worker:exit", lambda data: told.append(data["reason"]))
+            await asyncio.gather(*[pool.submit("interval", 0.2) for _ in range(4)])
+        assert told == ["shutdown"] * 2
+
+    asyncio.run(main())

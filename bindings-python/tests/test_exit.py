@@ -201,3 +201,19 @@ def test_importing_is_quick_and_leaves_asyncio_alone() -> None:
     found = subprocess.run(command, capture_output=True, text=True, env=path, check=True)
     assert found.stdout == "False\n"
     assert (code, out) == (0, "True\n")
+
+
+def test_ctrl_c_while_calls_are_finished_at_the_end_ends_them() -> None:
+    app = support.App("""
+        pool = Pool(python=BASICS, workers=1, close_timeout=1000)
+        future = pool.submit("spin", 1000.0)
+        while not future.running(): time.sleep(0.01)
+        say(pool.stats()["details"][0]["pid"])
+    """)
+    pid = int(app.line())
+    time.sleep(0.3)  # Into the end.
+    begun = time.monotonic()
+    app.interrupt()
+    app.ended()
+    assert time.monotonic() - begun < 10
+    gone(pid)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 
+import ganger
 import support
 from ganger import CallFuture, InvalidOption, NoSuchFunction, Pool, PoolClosed, QueueFull
 
@@ -223,11 +227,21 @@ def test_a_with_block_left_by_an_exception_does_not_wait() -> None:
     assert isinstance(futures[0].exception(support.LIMIT_S), PoolClosed)
 
 
-def test_an_endpoint_lets_a_worker_attach(tmp_path: Path) -> None:
+def test_a_worker_that_is_started_by_hand_attaches() -> None:
     with Pool(python=support.BASICS, workers=1) as pool:
         assert pool.invite() is None
-    with Pool(python=support.BASICS, workers=0, endpoint=tmp_path / "door") as pool:
+    with Pool(python=support.BASICS, workers=0, endpoint=True) as pool:
         invitation = pool.invite()
         assert invitation is not None
-        assert invitation[0] == str(tmp_path / "door")
-    assert not (tmp_path / "door").exists()
+        address, token = invitation
+        variables = {"GANGER_ENDPOINT": address, "GANGER_TOKEN": token}
+        start = str(Path(ganger.__file__).parent / "python" / "ganger_worker_start.py")
+        worker = subprocess.Popen([sys.executable, start, support.BASICS], env={**os.environ, **variables})
+        try:
+            assert pool.call("pid") == worker.pid
+            pool.close()
+            assert worker.wait(support.LIMIT_S) == 0
+        finally:
+            worker.kill()
+            worker.wait()
+    assert not Path(address).exists()

@@ -208,3 +208,63 @@ fn collect(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::fork::ForkGate;
+    use ganger_protocol::{Encoding, Kind};
+    use std::sync::Mutex;
+    use std::time::Duration;
+    use tokio::io::AsyncWriteExt;
+
+    /// Payload lengths in the order of arrival.
+    #[derive(Default)]
+    struct Arrivals(Mutex<Vec<usize>>);
+
+    impl Listener for Arrivals {
+        fn frames(&self, _lane: Lane, frames: Vec<Frame>) {
+            self.0.lock().unwrap().extend(frames.iter().map(|frame| frame.payload.len()));
+        }
+
+        fn too_large(&self, seq: u64, _length: u64, _limit: u64) {
+            panic!("the answer {seq} is not too large");
+        }
+
+        fn violated(&self, error: FrameError) {
+            panic!("{error}");
+        }
+    }
+
+    #[test]
+    fn a_payload_that_fills_the_buffer_is_not_the_end_of_the_lane() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            ours.set_nonblocking(true).unwrap();
+            theirs.set_nonblocking(true).unwrap();
+            let socket = Socket::new(Registered::new(ours, &ForkGate::shut())).unwrap();
+            let lane = LaneEnd { socket, outbox: Outbox::new(false) };
+            let mut theirs = tokio::net::UnixStream::from_std(theirs).unwrap();
+            let (arrivals, lengths) = (Arrivals::default(), [300_000, 1, 3_000_000, 0, 70_000, 5]);
+            let write = async {
+                for (seq, length) in (1..).zip(lengths) {
+                    let frame = Frame::new(Kind::Result, seq).with_payload(Encoding::Raw, vec![0_u8; length]);
+                    theirs.write_all(&frame.to_bytes()).await.unwrap();
+                }
+                // Read until the reader has them all: it must not end before we do.
+                while arrivals.0.lock().unwrap().len() < lengths.len() {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            let both = async {
+                tokio::select! {
+                    () = lane.read(Lane::Data, Limits::default(), &arrivals) => panic!("the lane is open"),
+                    () = write => {}
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(30), both).await.expect("every frame arrives");
+            assert_eq!(*arrivals.0.lock().unwrap(), lengths);
+        });
+    }
+}

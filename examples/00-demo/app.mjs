@@ -2,16 +2,15 @@
 //   node app.mjs PHOTOGRAPHS OUT
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join, parse } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Pool } from 'ganger'
 import { Report } from './report.mjs'
 
 const [folder, out] = process.argv.slice(2)
-const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+const workers = join(import.meta.dirname, 'workers')
 
 const pools = {
-  python: new Pool({ python: here('workers'), name: 'thumbnails', workers: 2 }),
-  node: new Pool({ node: here('workers/colours.mjs'), name: 'colours', workers: 2 }),
+  python: new Pool({ python: workers, name: 'thumbnails', workers: 2 }),
+  node: new Pool({ node: join(workers, 'colours.mjs'), name: 'colours', workers: 2 }),
   // Rust runs its calls in threads: one process is enough.
   rust: new Pool({ command: [process.env.FINGERPRINT], name: 'fingerprints', workers: 1, concurrency: 4 }),
 }

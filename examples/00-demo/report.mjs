@@ -47,7 +47,7 @@ export class Report {
       const { details, run } = pool.stats()
       const dead = this.#dead.filter((worker) => worker.language === language)
       for (const { pid, calls, memory } of [...dead, ...details]) {
-        const size = typeof memory === 'number' ? `${Math.round(memory / 1e6)} MB` : memory ?? '–'
+        const size = typeof memory === 'number' ? `${Math.round(memory / 1e6)} MB` : (memory ?? '–')
         rows.push([LANGUAGES[language], pool.stats().pool, `pid ${pid}`, calls, size, `${run.p50.toFixed(1)} ms`])
       }
     }
@@ -81,6 +81,7 @@ export class Report {
 
 function printTable(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => String(row[column]).length)))
-  const line = (row) => row.map((cell, i) => (i < 3 ? `${cell}`.padEnd(widths[i]) : `${cell}`.padStart(widths[i]))).join('   ')
+  const line = (row) =>
+    row.map((cell, i) => (i < 3 ? `${cell}`.padEnd(widths[i]) : `${cell}`.padStart(widths[i]))).join('   ')
   console.log(`\n  ${rows.map(line).join('\n  ')}\n`)
 }

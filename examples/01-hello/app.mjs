@@ -1,8 +1,8 @@
 import { Pool } from 'ganger'
 
-const here = (file) => new URL(file, import.meta.url).pathname
-const python = new Pool({ python: here('worker.py'), workers: 2 })
-const node = new Pool({ node: here('worker.mjs'), workers: 1 })
+const here = import.meta.dirname
+const python = new Pool({ python: `${here}/worker.py`, workers: 2 })
+const node = new Pool({ node: `${here}/worker.mjs`, workers: 1 })
 
 console.log(await python.call('greet', { name: 'Ada' }))
 console.log(await node.call('greet', { name: 'Ada' }))

@@ -1,9 +1,13 @@
 import { Pool } from 'ganger'
 
-const pool = new Pool({ python: new URL('worker.py', import.meta.url).pathname, workers: 2 })
+const pool = new Pool({ python: `${import.meta.dirname}/worker.py`, workers: 2 })
 
 /** The error of a call that is meant to fail. */
-const failure = (promise) => promise.then(() => Promise.reject(new Error('it worked')), (error) => error)
+const failure = (promise) =>
+  promise.then(
+    () => Promise.reject(new Error('it worked')),
+    (error) => error,
+  )
 
 // The function's own error: its type, text and properties, whatever language it is written in.
 const failed = await failure(pool.call('order', { count: 5 }))

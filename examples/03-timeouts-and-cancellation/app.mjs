@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'ganger'
 
-const worker = new URL('worker.py', import.meta.url).pathname
-const pool = new Pool({ python: worker, workers: 1, cancelGrace: '500ms' })
+const pool = new Pool({ python: `${import.meta.dirname}/worker.py`, workers: 1 })
 
-const code = (promise) => promise.then(() => 'it worked', (error) => error.code)
+const code = (promise) =>
+  promise.then(
+    () => 'it worked',
+    (error) => error.code,
+  )
 let before = await pool.call('pid')
 const fate = async () => {
   const now = await pool.call('pid')
@@ -21,12 +24,12 @@ while (pool.stats().running === 0) await sleep(5)
 controller.abort()
 console.log(`compute: ${await computing} while it ran, ${await fate()}`)
 
-// The caller hears at once; the worker has `cancelGrace` to stop and is then replaced.
+// The caller hears at once; the worker has `cancelGrace`, 2 s, to stop and is then replaced.
 console.log(`stubborn: ${await code(pool.call('stubborn', undefined, { timeout: 200 }))} after 0.2 s, ${await fate()}`)
 
 const [, queued] = await Promise.all([
-  code(pool.call('nap', { seconds: 0.5 })),
-  code(pool.call('nap', { seconds: 0.5 }, { queueTimeout: 100 })),
+  code(pool.call('nap', { seconds: 1 })),
+  code(pool.call('nap', { seconds: 1 }, { queueTimeout: 100 })),
 ])
 console.log(`queued: ${queued}, never ran`)
 console.log(`and afterwards: ${await pool.call('nap', { seconds: 0.01 })}`)

@@ -6,7 +6,7 @@ from ganger import CallTimeout, Pool, QueueTimeout
 
 worker = Path(__file__).parent / "worker.py"
 
-with Pool(python=worker, workers=1, cancel_grace=0.5) as pool:
+with Pool(python=worker, workers=1) as pool:
     before: int = pool.call("pid")
 
     def fate() -> str:
@@ -28,16 +28,14 @@ with Pool(python=worker, workers=1, cancel_grace=0.5) as pool:
     except CancelledError:
         print(f"compute: CANCELLED while it ran, {fate()}")
 
-    # The caller hears at once; the worker has `cancel_grace` to stop and is then replaced.
+    # The caller hears at once; the worker has `cancel_grace`, 2 s, to stop and is then replaced.
     try:
         pool.call("stubborn", timeout=0.2)
     except CallTimeout as error:
         print(f"stubborn: {error.code} after 0.2 s, {fate()}")
 
-    first, second = (
-        pool.submit("nap", {"seconds": 0.5}),
-        pool.submit("nap", {"seconds": 0.5}, queue_timeout=0.1),
-    )
+    first = pool.submit("nap", {"seconds": 1})
+    second = pool.submit("nap", {"seconds": 1}, queue_timeout=0.1)
     try:
         second.result()
     except QueueTimeout as error:

@@ -22,6 +22,8 @@ import functions
 from hosts import emit
 
 HERE = Path(__file__).resolve().parent
+# An app that is refused does not ask again at once: it would only take the CPU from the workers that start.
+PAUSE_AFTER_REFUSAL_S = 0.005
 
 
 class Peer(Protocol):
@@ -150,11 +152,15 @@ def storm(
     killer.start()
     end = time.monotonic() + seconds
     flying: set[Future[Any]] = set()
+    refused = 0
     while time.monotonic() < end:
         flying |= {peer.submit(data) for _ in range(window - len(flying))}
         done, flying = wait(flying, timeout=0.1, return_when=FIRST_COMPLETED)
         for future in done:
             tally.count(future)
+        if tally.refused > refused:
+            time.sleep(PAUSE_AFTER_REFUSAL_S)
+            refused = tally.refused
     killer.on = False
     killer.join()
     done, flying = wait(flying, timeout=settle_s)

@@ -7,7 +7,11 @@ const [role, fd, calls] = process.argv.slice(2)
 const message = Buffer.alloc(32)
 
 if (role === 'child') {
-  for (let n; (n = readSync(+fd, message)) > 0; ) writeSync(+fd, message, 0, n)
+  for (;;) {
+    const count = readSync(+fd, message)
+    if (count === 0) break
+    writeSync(+fd, message, 0, count)
+  }
 } else {
   const times = []
   for (let i = 0; i < calls; i++) {

@@ -21,7 +21,10 @@ const PEERS = {
   'tinypool (processes)': async ({ workers }) => {
     const { Tinypool } = await peer('tinypool')
     const pool = new Tinypool({
-      filename: here('functions.mjs'), runtime: 'child_process', minThreads: workers, maxThreads: workers,
+      filename: here('functions.mjs'),
+      runtime: 'child_process',
+      minThreads: workers,
+      maxThreads: workers,
     })
     return { call: (name, payload) => pool.run(payload, { name }), close: () => pool.destroy() }
   },

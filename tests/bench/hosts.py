@@ -21,8 +21,9 @@ TINY = {"a": 1}
 
 
 class Peer(Protocol):
-    """A pool of the peers: `begin` starts a call, `end` waits for its result."""
+    """A pool: `call` is the quickest way to one result; `begin` starts a call, `end` waits for its result."""
 
+    def call(self, function: str, payload: object) -> Any: ...
     def begin(self, function: str, payload: object) -> Any: ...
     def end(self, handle: Any) -> Any: ...
     def close(self) -> None: ...
@@ -33,6 +34,9 @@ class Futures:
 
     def __init__(self, pool: Any) -> None:
         self.pool = pool
+
+    def call(self, function: str, payload: object) -> Any:
+        return self.end(self.begin(function, payload))
 
     def begin(self, function: str, payload: object) -> Any:
         return self.pool.submit(getattr(functions, function), payload)
@@ -50,6 +54,9 @@ class Multiprocessing:
 
         self.pool = Pool(workers)
 
+    def call(self, function: str, payload: object) -> Any:
+        return self.pool.apply(getattr(functions, function), (payload,))
+
     def begin(self, function: str, payload: object) -> Any:
         return self.pool.apply_async(getattr(functions, function), (payload,))
 
@@ -65,17 +72,31 @@ class Ganger:
     def __init__(self, language: str, workers: int, concurrency: int) -> None:
         from ganger import Pool
 
-        kind: dict[str, Any] = (
-            {"python": HERE / "worker.py"} if language == "python" else {"node": HERE / "functions.mjs"}
-        )
-        self.pool = Pool(**kind, workers=workers, concurrency=concurrency)
-        self.begin = self.pool.submit
+        if language == "python":
+            self.pool = Pool(python=HERE / "worker.py", workers=workers, concurrency=concurrency)
+        else:
+            self.pool = Pool(node=HERE / "functions.mjs", workers=workers, concurrency=concurrency)
+        self.call, self.begin = self.pool.call, self.pool.submit
 
     def end(self, handle: Any) -> Any:
         return handle.result()
 
     def close(self) -> None:
         self.pool.close()
+
+
+def _ganger_futures(workers: int, concurrency: int) -> Peer:
+    """Used by its futures alone, as an executor would be."""
+    pool = Ganger("python", workers, concurrency).pool
+
+    class ByFutures(Futures):
+        def begin(self, function: str, payload: object) -> Any:
+            return pool.submit(function, payload)
+
+        def close(self) -> None:
+            pool.close()
+
+    return ByFutures(pool)
 
 
 def _executor(workers: int, _: int) -> Peer:
@@ -87,6 +108,7 @@ def _executor(workers: int, _: int) -> Peer:
 PEERS: dict[str, Callable[[int, int], Peer]] = {
     "ganger Python→Python": lambda workers, concurrency: Ganger("python", workers, concurrency),
     "ganger Python→Node": lambda workers, concurrency: Ganger("node", workers, concurrency),
+    "ganger futures Python→Python": _ganger_futures,
     "ProcessPoolExecutor": _executor,
     "multiprocessing.Pool": lambda workers, _: Multiprocessing(workers),
 }
@@ -109,7 +131,7 @@ def latency(peer: Peer, calls: int) -> None:
     times = []
     for _ in range(calls):
         begin = time.perf_counter()
-        peer.end(peer.begin("noop", TINY))
+        peer.call("noop", TINY)
         times.append((time.perf_counter() - begin) * 1e6)
     emit("p50", statistics.median(times), "µs", calls)
     emit("p99", sorted(times)[len(times) * 99 // 100], "µs", calls)

@@ -39,7 +39,9 @@ POOLS = [
     *CROSS,
 ]
 FLOORS = [("python", "python"), ("node", "node"), ("python", "node"), ("node", "python")]
-OURS = {**RIVALS, **{pool: pool for pool in (PYTHON, NODE, *CROSS)}}
+# One in flight: a blocking call, and the same by a future as ProcessPoolExecutor has it.
+ALONE = [PYTHON, "ganger futures Python→Python", *POOLS[1:]]
+OURS = {**RIVALS, **{pool: pool for pool in (PYTHON, NODE, *CROSS)}, "ganger futures Python→Python": PYTHON}
 WAITS = {"4 × 1": (4, 1), "4 × 16": (4, 16), "1 × 64": (1, 64)}
 RIVAL = "deadpool-executor"
 STORMED = [PYTHON, RIVAL, "ganger Node→Python", NODE]
@@ -84,7 +86,7 @@ def _options() -> argparse.Namespace:
 def _latency(bench: Bench, calls: int, repetition: int) -> None:
     for host, child in FLOORS:
         bench.floor("latency", host, child, calls, repetition)
-    for peer in POOLS:
+    for peer in ALONE:
         _say(f"latency {repetition + 1}: {peer}")
         bench.run(
             "latency", peer, {"workers": 1, "warmup": calls // 4, "calls": calls, "limit_s": 60}, repetition
@@ -131,7 +133,7 @@ def _report(bench: Bench, facts: dict[str, str], cases: list[str]) -> list[str]:
     if "latency" in cases:
         lines += ["", "## A call that does nothing, 1 worker, 1 in flight", ""]
         lines += ["The floor is a blocking ping-pong over a socket pair between two plain processes.", ""]
-        lines += tables.latency(figures, OURS, [*POOLS, *floors])
+        lines += tables.latency(figures, OURS, [*ALONE, *floors])
     if "throughput" in cases:
         lines += ["", "## Calls that do nothing, 2 workers, 64 in flight", ""]
         lines += tables.throughput(figures, OURS, POOLS)

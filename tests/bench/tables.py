@@ -38,7 +38,9 @@ def latency(figures: Figures, ours: dict[str, str], peers: list[str]) -> Table:
     def row(peer: str) -> list[str]:
         p50 = figures.median("latency", peer, "p50")
         floor = (
-            figures.median("latency", f"floor {peer.split()[-1]}", "p50") if peer in ours.values() else None
+            figures.median("latency", f"floor {peer.split()[-1]}", "p50")
+            if peer.startswith("ganger")
+            else None
         )
         mine = figures.median("latency", ours.get(peer, ""), "p50")
         return [

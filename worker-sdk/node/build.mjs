@@ -1,7 +1,7 @@
-// Bundles the SDK into dist/: main.js (the worker), index.js and index.cjs (what user code imports),
+// Bundles the SDK into dist/: main.js (the worker), index.mjs and index.cjs (what user code imports),
 // control-thread.cjs, and test/parts.js (the parts, for the tests; not published).
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { build } from 'esbuild'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -12,32 +12,24 @@ const common = {
   define: { SDK_VERSION: JSON.stringify(version) },
   logLevel: 'warning',
 }
+const commonjs = { ...common, format: 'cjs' }
+const esm = { ...common, format: 'esm', define: { ...common.define, __dirname: 'import.meta.dirname' } }
 
 rmSync('dist', { recursive: true, force: true })
 await Promise.all([
+  // The worker is CommonJS: the loader of ECMAScript modules takes some milliseconds more to start.
   build({
-    ...common,
-    format: 'esm',
+    ...commonjs,
     entryPoints: ['src/main.ts'],
     outfile: 'dist/main.js',
     banner: { js: '#!/usr/bin/env node' },
   }),
-  build({ ...common, format: 'esm', entryPoints: ['src/index.ts'], outfile: 'dist/index.js' }),
-  build({
-    ...common,
-    format: 'cjs',
-    entryPoints: ['src/index.ts'],
-    outfile: 'dist/index.cjs',
-    define: { ...common.define, 'import.meta.url': '"file:///"' },
-  }),
-  build({
-    ...common,
-    format: 'cjs',
-    entryPoints: ['src/control-thread.ts'],
-    outfile: 'dist/control-thread.cjs',
-    define: { ...common.define, 'import.meta.url': '"file:///"' },
-  }),
-  build({ ...common, format: 'esm', entryPoints: ['test/parts.ts'], outfile: 'dist/test/parts.js' }),
+  build({ ...commonjs, entryPoints: ['src/control-thread.ts'], outfile: 'dist/control-thread.cjs' }),
+  build({ ...commonjs, entryPoints: ['src/index.ts'], outfile: 'dist/index.cjs' }),
+  build({ ...esm, entryPoints: ['src/index.ts'], outfile: 'dist/index.mjs' }),
+  build({ ...esm, entryPoints: ['test/parts.ts'], outfile: 'dist/test/parts.mjs' }),
 ])
 // The folder is copied next to native modules, away from package.json: it must say by itself what its .js files are.
-writeFileSync('dist/package.json', '{ "type": "module" }\n')
+writeFileSync('dist/package.json', '{ "type": "commonjs" }\n')
+mkdirSync('dist/types')
+writeFileSync('dist/types/package.json', '{ "type": "module" }\n')

@@ -4,6 +4,7 @@
 //! one conversion for all of them, and 64-bit numbers stay numbers. Nothing is kept in statics that belongs to one environment,
 //! because worker threads of Node.js share this image.
 
+mod delivery;
 mod encoding;
 mod fault;
 mod mailbox;

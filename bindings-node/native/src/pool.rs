@@ -1,27 +1,22 @@
 //! A pool as JavaScript holds it.
 
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ganger::events::{EVENTS, Event};
+use ganger::events::{EVENTS, Event, SubscriptionId};
 use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
 use ganger::shape::Shaped;
 use ganger::{CallId, CallRequest, Encoding, Input, Pool, Shape};
-use napi::bindgen_prelude::{Array, BufferSlice, Env, Function, Null, Unknown};
+use napi::bindgen_prelude::{Array, BufferSlice, Env, Function, Unknown};
 use napi_derive::napi;
 use serde_json::{Map, Value};
 
-use crate::encoding;
-use crate::fault::{self, thrown, wrong_options};
-use crate::mailbox::{Mailbox, Settled};
+use crate::fault::{thrown, wrong_options};
+use crate::mailbox::Mailbox;
+use crate::{delivery, encoding};
 
-/// A result from this size on becomes a buffer of its own, without a copy where Node.js allows that.
-const LARGE: usize = 64 * 1024;
-/// In the place of an encoding: the call failed.
-const FAILED: i32 = -1;
 /// How long the end of a pool waits for its last events.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
 
@@ -32,7 +27,7 @@ pub struct NativePool {
     mailbox: Arc<Mailbox>,
     /// One bit for each event that somebody listens to.
     wanted: Arc<AtomicU32>,
-    subscribed: OnceLock<()>,
+    subscription: OnceLock<SubscriptionId>,
 }
 
 #[napi]
@@ -40,11 +35,11 @@ impl NativePool {
     /// `wake` is called when `takeSettled` has something to give.
     #[napi(constructor, catch_unwind)]
     pub fn new(options: String, wake: Function<'_, (), Unknown<'static>>) -> napi::Result<Self> {
-        let options = PoolOptions::parse(&map(&options)?, Surface::Node)
-            .map_err(|error| wrong_options(error, None))?;
+        let options =
+            PoolOptions::parse(&map(&options)?, Surface::Node).map_err(|error| wrong_options(error, None))?;
         let pool = Pool::new(options).map_err(|error| thrown(&error))?;
         let mailbox = Arc::new(Mailbox::new(&wake)?);
-        Ok(Self { pool, mailbox, wanted: Arc::default(), subscribed: OnceLock::new() })
+        Ok(Self { pool, mailbox, wanted: Arc::default(), subscription: OnceLock::new() })
     }
 
     /// The pool's name.
@@ -92,19 +87,7 @@ impl NativePool {
     #[napi(catch_unwind)]
     pub fn take_settled<'env>(&self, env: &'env Env) -> napi::Result<Array<'env>> {
         let (settled, news) = self.mailbox.take_settled();
-        let length = u32::try_from(2 + 4 * settled.len()).unwrap_or(u32::MAX);
-        let mut list = env.create_array(length)?;
-        let mut small = Vec::new();
-        for (index, settled) in (2..).step_by(4).zip(settled) {
-            write(env, &mut list, index, settled, &mut small)?;
-        }
-        if small.is_empty() {
-            list.set(0, Null)?;
-        } else {
-            list.set(0, BufferSlice::copy_from(env, &small)?)?;
-        }
-        list.set(1, news)?;
-        Ok(list)
+        delivery::list(env, settled, news)
     }
 
     /// `[events, dropped, endings]`: events as JSON lists of name and data.
@@ -120,7 +103,7 @@ impl NativePool {
         let Some(bit) = event_bit(&name) else { return };
         if wanted {
             self.wanted.fetch_or(bit, Ordering::Relaxed);
-            self.subscribed.get_or_init(|| self.subscribe());
+            self.subscription.get_or_init(|| self.subscribe());
         } else {
             self.wanted.fetch_and(!bit, Ordering::Relaxed);
         }
@@ -173,62 +156,34 @@ impl NativePool {
 }
 
 impl NativePool {
-    fn subscribe(&self) {
+    fn subscribe(&self) -> SubscriptionId {
         let (mailbox, wanted) = (Arc::clone(&self.mailbox), Arc::clone(&self.wanted));
         self.pool.subscribe(Box::new(move |event| {
             if event_bit(event.name()).is_some_and(|bit| wanted.load(Ordering::Relaxed) & bit != 0) {
                 mailbox.tell(event);
             }
-        }));
+        }))
     }
 
     /// Listeners hear of the last worker's exit before the end is announced. Waiting for that needs a thread: the end is told
     /// on the IO thread.
     fn when_ended(&self, ending: f64) -> Box<dyn FnOnce() + Send> {
         let mailbox = Arc::clone(&self.mailbox);
-        if self.subscribed.get().is_none() {
+        let Some(&subscription) = self.subscription.get() else {
             return Box::new(move || mailbox.end(ending));
-        }
+        };
         let pool = self.pool.clone();
         Box::new(move || {
             let (waiter, told_now) = (Arc::clone(&mailbox), mailbox);
             let wait = move || {
                 pool.flush_events(LAST_EVENTS);
+                pool.unsubscribe(subscription);
                 waiter.end(ending);
             };
             if std::thread::Builder::new().name("ganger-end".to_owned()).spawn(wait).is_err() {
                 told_now.end(ending);
             }
         })
-    }
-}
-
-/// Writes four elements.
-fn write(
-    env: &Env,
-    list: &mut Array<'_>,
-    index: u32,
-    settled: Settled,
-    small: &mut Vec<u8>,
-) -> napi::Result<()> {
-    list.set(index, settled.ticket)?;
-    match settled.outcome {
-        Ok((encoding, payload)) if payload.len() < LARGE => {
-            list.set(index + 1, encoding::to_number(encoding))?;
-            list.set(index + 2, small.len() as f64)?;
-            small.extend_from_slice(&payload);
-            list.set(index + 3, small.len() as f64)
-        }
-        Ok((encoding, payload)) => {
-            list.set(index + 1, encoding::to_number(encoding))?;
-            list.set(index + 2, BufferSlice::from_data(env, payload)?)?;
-            list.set(index + 3, Null)
-        }
-        Err(error) => {
-            list.set(index + 1, FAILED)?;
-            list.set(index + 2, fault::json(&error))?;
-            list.set(index + 3, Null)
-        }
     }
 }
 
@@ -242,5 +197,6 @@ fn event_bit(name: &str) -> Option<u32> {
 
 /// Options arrive as a JSON object; the TypeScript side made it.
 fn map(json: &str) -> napi::Result<Map<String, Value>> {
-    serde_json::from_str(json).map_err(|error| napi::Error::from_reason(format!("not a map of options: {error}")))
+    serde_json::from_str(json)
+        .map_err(|error| napi::Error::from_reason(format!("not a map of options: {error}")))
 }

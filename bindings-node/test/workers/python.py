@@ -36,6 +36,12 @@ def sleep(ms: float) -> float:
     return ms
 
 
+@action
+def announced_sleep(ms: float) -> None:
+    print("sleeping")
+    time.sleep(ms / 1000)
+
+
 @action(name="exit")
 def leave(code: int) -> None:
     os._exit(code)

@@ -42,8 +42,14 @@ def _end_pools() -> None:
             waiting.append(future)
         else:
             pool.terminate_soon()
-    for future in waiting:
-        future.result()
+    try:
+        for future in waiting:
+            future.result()
+    except BaseException:
+        for entry in _open:
+            if not entry.pool.forked:
+                entry.pool.terminate_soon()
+        raise
 
 
 def _after_fork_in_child() -> None:

@@ -48,6 +48,10 @@ class Listeners:
             self._pool.unsubscribe(self._subscriptions.pop(event))
         return True
 
+    def exist(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._subscriptions)
+
     def is_speaking_here(self) -> bool:
         """Whether this is a listener's own thread."""
         return self._speaking_on == threading.get_ident()

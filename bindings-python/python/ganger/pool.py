@@ -184,12 +184,14 @@ class Pool:
         future = EndFuture(self._native)
         self._native.close_soon(future, timeout)
         await future
+        await self._hear_out_elsewhere()
 
     async def aterminate(self) -> None:
         """As ``terminate``, without blocking the event loop."""
         future = EndFuture(self._native)
         self._native.terminate_soon(future)
         await future
+        await self._hear_out_elsewhere()
 
     def __enter__(self) -> Self:
         return self
@@ -236,5 +238,11 @@ class Pool:
 
     def _hear_out(self) -> None:
         """Whoever closes a pool has then heard of everything, unless it is a listener that closes it."""
-        if not self._listeners.is_speaking_here():
+        if self._listeners.exist() and not self._listeners.is_speaking_here():
             self._native.flush_events(_LAST_EVENTS_S)
+
+    async def _hear_out_elsewhere(self) -> None:
+        if self._listeners.exist():
+            from asyncio import to_thread
+
+            await to_thread(self._hear_out)

@@ -2,9 +2,9 @@
 //! neither the pool nor the other observers notice.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Event;
@@ -19,7 +19,8 @@ pub struct SubscriptionId(u64);
 /// The observers of a pool. Events reach each of them in the order emitted.
 pub struct Observers {
     list: Arc<List>,
-    queue: OnceLock<SyncSender<Event>>,
+    /// The thread that observers run on; none as long as there are no observers.
+    thread: Mutex<Option<Sender<Event>>>,
     accepted: AtomicU64,
     dropped: AtomicU64,
     capacity: usize,
@@ -34,7 +35,7 @@ impl Observers {
     fn with_capacity(capacity: usize) -> Observers {
         Observers {
             list: Arc::default(),
-            queue: OnceLock::new(),
+            thread: Mutex::new(None),
             accepted: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             capacity,
@@ -43,27 +44,43 @@ impl Observers {
 
     /// Calls `observer` with every event from now on.
     pub fn subscribe(&self, observer: Observer) -> SubscriptionId {
-        self.queue.get_or_init(|| start(self.capacity, self.list.clone()));
         let id = SubscriptionId(self.list.next_id.fetch_add(1, Ordering::Relaxed));
         let entry = Arc::new(Entry { id, observer, panicked: AtomicBool::new(false) });
+        let mut thread = self.thread();
         self.list.lock().push(entry);
+        thread.get_or_insert_with(|| start(self.list.clone()));
         id
     }
 
-    /// Ends a subscription, and says whether there was one. A call of the observer that has begun may still be running.
+    /// Ends a subscription, and says whether there was one. A call of the observer that has begun may still be running. The thread
+    /// ends with the last subscription.
     pub fn unsubscribe(&self, id: SubscriptionId) -> bool {
-        let mut entries = self.list.lock();
-        let before = entries.len();
-        entries.retain(|entry| entry.id != id);
-        entries.len() < before
+        let ended = {
+            let mut thread = self.thread();
+            let mut entries = self.list.lock();
+            let place = entries.iter().position(|entry| entry.id == id);
+            let ended = place.map(|place| entries.remove(place));
+            if entries.is_empty() {
+                *thread = None;
+            }
+            ended
+        };
+        // Dropped without the locks: it may hold anything, a pool for example.
+        ended.is_some()
     }
 
     /// Hands an event over; never waits. It is dropped and counted if observers are too far behind.
     pub fn emit(&self, event: impl Into<Event>) {
-        let Some(queue) = self.queue.get() else { return };
-        match queue.try_send(event.into()) {
-            Ok(()) => drop(self.accepted.fetch_add(1, Ordering::SeqCst)),
-            Err(_) => self.count_dropped(),
+        let thread = self.thread();
+        let Some(queue) = thread.as_ref() else { return };
+        // Counted by hand: a channel with a bound takes the memory for all of it at once, 2 MB a pool.
+        if self.list.waiting.fetch_add(1, Ordering::SeqCst) < self.capacity
+            && queue.send(event.into()).is_ok()
+        {
+            self.accepted.fetch_add(1, Ordering::SeqCst);
+        } else {
+            self.list.waiting.fetch_sub(1, Ordering::SeqCst);
+            self.count_dropped();
         }
     }
 
@@ -79,6 +96,11 @@ impl Observers {
         let waited =
             self.list.more_observed.wait_timeout_while(observed, limit, |observed| *observed < accepted);
         *waited.unwrap_or_else(PoisonError::into_inner).0 >= accepted
+    }
+
+    /// Held for moments only, and never while an observer runs.
+    fn thread(&self) -> MutexGuard<'_, Option<Sender<Event>>> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn count_dropped(&self) {
@@ -113,6 +135,7 @@ struct Entry {
 struct List {
     entries: Mutex<Vec<Arc<Entry>>>,
     next_id: AtomicU64,
+    waiting: AtomicUsize,
     observed: Mutex<u64>,
     more_observed: Condvar,
 }
@@ -125,8 +148,8 @@ impl List {
 }
 
 /// The thread ends with the last sender, after it has handed out what was queued. Nobody joins it: the pool may be dropped by an observer.
-fn start(capacity: usize, list: Arc<List>) -> SyncSender<Event> {
-    let (queue, events) = sync_channel(capacity);
+fn start(list: Arc<List>) -> Sender<Event> {
+    let (queue, events) = channel();
     let thread = std::thread::Builder::new().name("ganger-events".to_owned());
     if let Err(error) = thread.spawn(move || run(&events, &list)) {
         tracing::warn!(%error, "no thread for events; there will be none");
@@ -136,6 +159,7 @@ fn start(capacity: usize, list: Arc<List>) -> SyncSender<Event> {
 
 fn run(events: &Receiver<Event>, list: &List) {
     while let Ok(event) = events.recv() {
+        list.waiting.fetch_sub(1, Ordering::SeqCst);
         // A copy of the list, so that an observer may subscribe and unsubscribe.
         let entries = list.lock().clone();
         entries.iter().for_each(|entry| observe(entry, &event));
@@ -160,7 +184,6 @@ const CAPACITY: usize = 10_000;
 mod tests {
     use super::*;
     use crate::events::{QueueDrain, QueueFull};
-    use std::sync::mpsc::{Sender, channel};
 
     const LIMIT: Duration = Duration::from_secs(30);
 

@@ -39,7 +39,9 @@ function recentre(pixels, centres) {
     for (let c = 0; c < 3; c++) sum[c] += pixel[c]
     sum[3]++
   }
-  return sums.map(([r, g, b, count], i) => (count ? { rgb: [r / count, g / count, b / count], count } : { ...centres[i], count }))
+  return sums.map(([r, g, b, count], i) =>
+    count ? { rgb: [r / count, g / count, b / count], count } : { ...centres[i], count },
+  )
 }
 
 function nearest(pixel, centres) {

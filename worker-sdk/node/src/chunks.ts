@@ -1,6 +1,6 @@
 // Payloads that arrive in pieces (SPEC 2.2), collected into one buffer of the announced size.
 
-import { Flag, type Frame, readUint64, type Seq, Violation } from './protocol.js'
+import { Flag, type Frame, Kind, readUint64, type Seq, Violation } from './protocol.js'
 
 interface Assembly {
   whole: Frame
@@ -40,6 +40,12 @@ export class Chunks {
     this.#open.delete(frame.seq)
     if (assembly.filled !== assembly.total) throw new Violation('chunks do not add up to their total')
     return assembly.whole
+  }
+
+  /** Whether the payload of a call is under way. */
+  get hasCall(): boolean {
+    for (const { whole } of this.#open.values()) if (whole.kind === Kind.CALL) return true
+    return false
   }
 
   /** Lets go of what has arrived; true if there was something. */

@@ -14,6 +14,8 @@ export interface ControlStart {
   /** What to write first on a connection of our own: ATTACH and HELLO. */
   opening?: Uint8Array
   cancels: SharedArrayBuffer
+  /** Zero while the main thread still reads from `fd`. */
+  handedOver: Int32Array
 }
 
 export interface ControlNews {
@@ -31,6 +33,7 @@ let welcomed = false
 const waiting: [number, CancelReason][] = []
 const reader = new FrameReader({ frame: onFrame, oversized: onOversized })
 
+if (start.fd !== undefined) Atomics.wait(start.handedOver, 0, 0)
 const socket = start.fd === undefined ? connect({ path: start.endpoint as string }) : new Socket({ fd: start.fd })
 socket.on('data', read).on('end', endProcess).on('error', endProcess).on('close', endProcess)
 if (start.opening !== undefined) socket.write(start.opening)

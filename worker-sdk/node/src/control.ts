@@ -1,9 +1,9 @@
 // The main thread's end of the control lane. With inherited lanes the handshake is done here, synchronously, before
 // anything else is loaded; then a thread owns the lane, so that cancels and the host's death are seen while the
-// main thread computes.
+// main thread computes. The thread takes longest to start: it is made before the host answers.
 
 import { readSync, writeSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
+import { join } from 'node:path'
 import { Cancels } from './cancels.js'
 import type { ControlNews, ControlStart } from './control-thread.js'
 import { type CancelReason, type Frame, HEADER_SIZE, type Seq } from './protocol.js'
@@ -18,20 +18,30 @@ export interface ControlHandler {
 
 export class ControlLane {
   readonly #cancels = new Cancels()
+  readonly #handedOver = new Int32Array(new SharedArrayBuffer(4))
 
   constructor(private readonly handler: ControlHandler) {}
 
-  /** Starts the thread that owns the lane from now on. */
+  /** Starts the thread. It leaves a lane of ours alone until `handOver`. */
   start(where: { fd: number } | { endpoint: string; opening: Uint8Array }): void {
-    const workerData: ControlStart = { ...where, cancels: this.#cancels.memory }
+    const { Worker } = process.getBuiltinModule('node:worker_threads')
+    const workerData: ControlStart = { ...where, cancels: this.#cancels.memory, handedOver: this.#handedOver }
     // An empty environment: NODE_OPTIONS meant for the worker (--import, --require) must not run in here again.
-    const options = { workerData, env: {}, execArgv: [], stdin: false, name: 'ganger control' }
-    const thread = new Worker(new URL('./control-thread.cjs', import.meta.url), options)
+    // It prints nothing: pipes from it would only cost the start of our own stdout and stderr.
+    const silent = { stdin: false, stdout: true, stderr: true }
+    const options = { workerData, env: {}, execArgv: [], name: 'ganger control', ...silent }
+    const thread = new Worker(join(__dirname, 'control-thread.cjs'), options)
     thread.on('message', (news: ControlNews) => this.#hear(news))
     thread.on('error', (error) => {
       throw error
     })
     thread.unref()
+  }
+
+  /** From now on the thread alone reads the lane. */
+  handOver(): void {
+    Atomics.store(this.#handedOver, 0, 1)
+    Atomics.notify(this.#handedOver, 0)
   }
 
   /** Takes what the thread has put down since the last time. */
@@ -52,9 +62,17 @@ function received(frame: Frame): Frame {
   return { ...frame, bytes: Buffer.from(buffer, byteOffset, byteLength) }
 }
 
-/** Writes HELLO's bytes and reads the one frame that answers. Undefined: the lane ended. */
-export function greet(fd: number, hello: Uint8Array, onFrame: (frame: Frame) => void): boolean {
-  for (let at = 0; at < hello.length; ) at += retried(() => writeSync(fd, hello, at))
+export function sendHello(fd: number, hello: Uint8Array): void {
+  for (let at = 0; at < hello.length; ) {
+    const count = retried(() => writeSync(fd, hello, at))
+    // The host is gone: reading will say so.
+    if (count === 0) return
+    at += count
+  }
+}
+
+/** Reads the one frame that answers HELLO. False: the lane ended. */
+export function readWelcome(fd: number, onFrame: (frame: Frame) => void): boolean {
   const header = Buffer.alloc(HEADER_SIZE)
   if (!readFully(fd, header)) return false
   const reader = new FrameReader({ frame: onFrame, oversized: () => {} })

@@ -1,6 +1,7 @@
-// The data lane: a socket that reads into our own buffers and writes through the outbox.
+// The data lane: a socket that reads into our own buffers and writes through the outbox. `node:net` is loaded when it
+// is needed: HELLO leaves before.
 
-import { connect, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { Outbox } from './outbox.js'
 import { type Frame, type Seq, Violation } from './protocol.js'
 import { FrameReader } from './reader.js'
@@ -41,13 +42,15 @@ export class DataLane {
   }
 
   static inherited(fd: number, handler: DataLaneHandler): DataLane {
-    const make = (onread: object): Socket => new Socket({ fd, readable: true, writable: true, onread } as object)
+    const net = process.getBuiltinModule('node:net')
+    const make = (onread: object): Socket => new net.Socket({ fd, readable: true, writable: true, onread } as object)
     return new DataLane(make, handler, fd)
   }
 
   static attached(endpoint: string, handler: DataLaneHandler): DataLane {
+    const net = process.getBuiltinModule('node:net')
     let socket!: Socket
-    const lane = new DataLane((onread) => (socket = connect({ path: endpoint, onread } as never)), handler, null)
+    const lane = new DataLane((onread) => (socket = net.connect({ path: endpoint, onread } as never)), handler, null)
     socket.once('connect', () => {
       const handle = (socket as unknown as { _handle?: { fd?: number } })._handle
       lane.outbox.fd = handle?.fd !== undefined && handle.fd >= 0 ? handle.fd : null

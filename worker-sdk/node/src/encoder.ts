@@ -360,11 +360,11 @@ function stringHead(length: number): number {
 /** Why an object of this class would lose its meaning as a map; undefined if it would not. */
 function refusalHint(value: object): string | undefined {
   if (value instanceof Promise) return 'await it'
-  if (value instanceof Set) return 'return a list: [...set]'
-  if (value instanceof Error) return 'throw it, or return its message'
-  if (ArrayBuffer.isView(value)) return 'return Array.from(it) for numbers or Buffer.from(it.buffer) for bytes'
+  if (value instanceof Set) return 'send a list: [...set]'
+  if (value instanceof Error) return 'throw it, or send its message'
+  if (ArrayBuffer.isView(value)) return 'send Array.from(it) for numbers or Buffer.from(it.buffer) for bytes'
   if (value instanceof RegExp || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef)
     return ''
-  if (Symbol.iterator in value || Symbol.asyncIterator in value) return 'return a list'
+  if (Symbol.iterator in value || Symbol.asyncIterator in value) return 'send a list'
   return undefined
 }

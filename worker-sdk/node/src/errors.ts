@@ -1,6 +1,8 @@
 // What went wrong, as the map of SPEC chapter 6. Making a report never fails (R32): whatever was thrown, however
 // broken its properties are, the message survives.
 
+import { sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
 import { Encoder } from './encoder.js'
 import type { CancelReason } from './protocol.js'
@@ -142,11 +144,12 @@ function define(properties: Record<string, unknown>, key: string, value: unknown
   Object.defineProperty(properties, key, { value, enumerable: true })
 }
 
-const OWN_FRAMES = new URL('.', import.meta.url).href
-
 /** Frames of the SDK and of Node below them say nothing about the user's code. */
 function withoutOwnFrames(stack: string): string {
-  const lines = stack.split('\n').filter((line) => !(line.startsWith('    at ') && line.includes(OWN_FRAMES)))
+  const folder = __dirname + sep
+  const url = pathToFileURL(folder).href
+  const isOwn = (line: string): boolean => line.startsWith('    at ') && (line.includes(folder) || line.includes(url))
+  const lines = stack.split('\n').filter((line) => !isOwn(line))
   while (lines.length > 1 && /^ {4}at .*\(?node:/.test(lines[lines.length - 1] as string)) lines.pop()
   return lines.join('\n')
 }

@@ -2,6 +2,7 @@
 // named `module.function`, with dots for nested folders; in a single file the bare name serves, and `file.function` too.
 
 import { readdirSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { basename, extname, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Hook, hooks, isHook, type ModuleDescription, optionsOf, type WorkerFunction } from './actions.js'
@@ -24,10 +25,21 @@ export async function load(target: string): Promise<Loaded> {
   provideSdk(files)
   const functions = new Functions()
   for (const file of files) {
-    const namespace = (await import(pathToFileURL(file).href)) as Namespace
+    const namespace = extname(file) === '.cjs' ? required(file) : await imported(file)
     collect(functions, namespace, single ? { stem: stemOf(file) } : { prefix: moduleName(path, file) })
   }
   return { functions, startup: hooks().startup, shutdown: [...hooks().shutdown].reverse() }
+}
+
+function imported(file: string): Promise<Namespace> {
+  return import(pathToFileURL(file).href)
+}
+
+/** Spares CommonJS the loader of ECMAScript modules, and gives what `import` would. */
+function required(file: string): Namespace {
+  const main: unknown = createRequire(file)(file)
+  const names = typeof main === 'function' || (typeof main === 'object' && main !== null) ? main : {}
+  return { ...names, default: main }
 }
 
 /** `prefix` for a module of a folder, `stem` for a single file. */

@@ -1,6 +1,5 @@
 // The worker's entry: `node main.js TARGET`, started by a pool or by hand (SPEC chapter 1).
 
-import { randomUUID } from 'node:crypto'
 import { type Lanes, Worker } from './worker.js'
 
 declare const SDK_VERSION: string
@@ -15,7 +14,7 @@ function lanesFromEnvironment(): Lanes | undefined {
   if (GANGER_DATA_FD !== undefined && GANGER_CONTROL_FD !== undefined)
     return { dataFd: Number(GANGER_DATA_FD), controlFd: Number(GANGER_CONTROL_FD) }
   if (GANGER_ENDPOINT === undefined) return undefined
-  return { endpoint: GANGER_ENDPOINT, token: GANGER_TOKEN ?? '', session: randomUUID() }
+  return { endpoint: GANGER_ENDPOINT, token: GANGER_TOKEN ?? '', session: crypto.randomUUID() }
 }
 
 const target = process.argv[2]

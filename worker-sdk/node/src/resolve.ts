@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import Module, { createRequire, register } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { pathToFileURL } from 'node:url'
 
 const NAME = 'ganger-worker'
 
@@ -16,12 +16,11 @@ type Next = (specifier: string, context: unknown) => Resolved
 type RegisterHooks = (hooks: { resolve(specifier: string, context: unknown, next: Next): Resolved }) => void
 
 export function provideSdk(files: readonly string[]): void {
-  if (isInstalled(files[0] as string)) return
   const registerHooks = (Module as unknown as { registerHooks?: RegisterHooks }).registerHooks
   if (registerHooks !== undefined) return registerHooks({ resolve: resolveOrOwn })
-  provideToRequire()
   // Node before 22.15 starts a thread for such hooks, 30 ms: only if some file looks as if it needed it.
-  if (someMentionsSdk(files)) register(hookModule())
+  if (someMentionsSdk(files) && !isInstalled(files[0] as string)) register(hookModule())
+  provideToRequire()
 }
 
 const IMPORT = /(?:from|import|require)\s*\(?\s*['"]([.#][^'"]*)['"]/g
@@ -59,8 +58,8 @@ function isInstalled(file: string): boolean {
   }
 }
 
-function ownEntry(name: 'index.js' | 'index.cjs'): string {
-  return new URL(name, import.meta.url).href
+function ownModule(): string {
+  return pathToFileURL(join(__dirname, 'index.mjs')).href
 }
 
 function resolveOrOwn(specifier: string, context: unknown, next: Next): Resolved {
@@ -68,7 +67,7 @@ function resolveOrOwn(specifier: string, context: unknown, next: Next): Resolved
   try {
     return next(specifier, context)
   } catch {
-    return { url: ownEntry('index.js'), shortCircuit: true }
+    return { url: ownModule(), shortCircuit: true }
   }
 }
 
@@ -80,7 +79,7 @@ function provideToRequire(): void {
     try {
       return original.call(this, specifier, ...rest)
     } catch {
-      return fileURLToPath(ownEntry('index.cjs'))
+      return join(__dirname, 'index.cjs')
     }
   }
 }
@@ -90,7 +89,7 @@ function hookModule(): string {
   const source = `export async function resolve(specifier, context, next) {
     if (specifier !== ${JSON.stringify(NAME)}) return next(specifier, context)
     try { return await next(specifier, context) }
-    catch { return { url: ${JSON.stringify(ownEntry('index.js'))}, shortCircuit: true } }
+    catch { return { url: ${JSON.stringify(ownModule())}, shortCircuit: true } }
   }`
   return `data:text/javascript,${encodeURIComponent(source)}`
 }

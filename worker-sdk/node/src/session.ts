@@ -254,9 +254,10 @@ export class Session {
     this.#refuse(seq, tooLargeReport('input', this.#maxPayload))
   }
 
-  /** Answers a call that never runs. */
+  /** Answers a call that never runs. A STOP may have waited for it (R35). */
   #refuse(seq: Seq, report: ErrorReport): void {
     this.effects.send('data', Kind.ERROR, seq, report)
+    if (this.#stopping) this.#stopIfIdle()
   }
 
   #stop(frame: Frame): void {
@@ -267,7 +268,7 @@ export class Session {
   }
 
   #stopIfIdle(): void {
-    if (this.#stopping && this.#running.size === 0) this.effects.stop()
+    if (this.#stopping && this.#running.size === 0 && !this.#chunks.hasCall) this.effects.stop()
   }
 
   #control(frame: Frame): void {

@@ -2,7 +2,7 @@
 
 import { writeSync } from 'node:fs'
 import { type Reporting, WorkerContext } from './context.js'
-import { ControlLane, greet } from './control.js'
+import { ControlLane, readWelcome, sendHello } from './control.js'
 import { DataLane, type DataLaneHandler } from './data-lane.js'
 import { type ErrorReport, reportOf } from './errors.js'
 import { type Loaded, load } from './loader.js'
@@ -47,11 +47,14 @@ export class Worker implements Effects, Reporting {
   }
 
   #startInherited(dataFd: number, controlFd: number): void {
-    this.#data = DataLane.inherited(dataFd, this.#dataHandler())
     this.#session.start()
-    const greeted = greet(controlFd, this.#opening, (frame) => this.#session.receive('control', frame))
-    if (!greeted) return this.#session.closed()
+    sendHello(controlFd, this.#opening)
+    // What takes time comes after HELLO: the host answers meanwhile.
     this.#control.start({ fd: controlFd })
+    this.#data = DataLane.inherited(dataFd, this.#dataHandler())
+    const welcomed = readWelcome(controlFd, (frame) => this.#session.receive('control', frame))
+    if (!welcomed) return this.#session.closed()
+    this.#control.handOver()
   }
 
   #startAttached(endpoint: string): void {
@@ -134,7 +137,7 @@ export class Worker implements Effects, Reporting {
   }
 
   async #start(welcome: Welcome, context: WorkerContext): Promise<void> {
-    // The control thread starts first: the host may go away while the user's code loads.
+    // The control thread gets its lane first: the host may go away while the user's code loads.
     await undefined
     const loaded = await load(this.target)
     for (const hook of loaded.startup) await hook(context)

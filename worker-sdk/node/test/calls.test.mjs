@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Kind } from '../dist/test/parts.js'
+import { Kind } from '../dist/test/parts.mjs'
 import { bytesOf, Host, project, until } from './host.mjs'
 
 const source = `

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decode, reportOf } from '../dist/test/parts.js'
+import { decode, reportOf } from '../dist/test/parts.mjs'
 import { bytesOf } from './host.mjs'
 
 const report = (thrown) => {

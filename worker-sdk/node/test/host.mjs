@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { decode, Encoder, FrameReader, Kind, writeHeader } from '../dist/test/parts.js'
+import { decode, Encoder, FrameReader, Kind, writeHeader } from '../dist/test/parts.mjs'
 
 export const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url))
 export const LIMIT = 20_000

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { decode, FrameReader, Kind } from '../dist/test/parts.js'
+import { decode, FrameReader, Kind } from '../dist/test/parts.mjs'
 import { bytesOf, frame, Host, MAIN, project, until, welcome } from './host.mjs'
 
 const alive = (pid) => {
@@ -193,6 +193,32 @@ for (const [what, lane, bytes] of [
     await until(() => /^ganger-worker: protocol violation: .+\n$/.test(host.stderr), 'the line')
   })
 }
+
+test('the control thread, still waiting for its lane, holds up no end', async () => {
+  const target = join(project({ 'w.mjs': 'export const f = () => 1' }), 'w.mjs')
+  const unanswered = new Host(target)
+  await unanswered.hello()
+  await unanswered.leave()
+  const misunderstood = new Host(target)
+  await misunderstood.hello()
+  misunderstood.welcome({ version: 9 })
+  assert.deepEqual(await misunderstood.exited, { code: 70, signal: null })
+})
+
+test('a cancel right behind WELCOME reaches its call', async () => {
+  const source = `export const wait = (_, { signal }) => new Promise((_, reject) => {
+    signal.throwIfAborted()
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })`
+  const host = new Host(join(project({ 'w.mjs': source }), 'w.mjs'))
+  await host.hello()
+  const answer = frame({ kind: Kind.WELCOME, flags: 1, body: welcome() })
+  host.controlLane.write(Buffer.concat([answer, frame({ kind: Kind.CANCEL, seq: 1 })]))
+  await host.next((frame) => frame.kind === Kind.READY)
+  // Read before the call comes or while it runs: both end it.
+  assert.equal((await host.error('wait')).code, 'CANCELLED')
+  await host.leave()
+})
 
 test('unknown kinds are skipped, on both lanes', async () => {
   const host = await Host.started(join(project({ 'w.mjs': 'export const f = () => 1' }), 'w.mjs'))

@@ -38,6 +38,22 @@ test('in a folder each file is a module; nested folders are dotted; tests, hidde
   })
 })
 
+test('a CommonJS file exports an object, a function, or a function with more beside it', async () => {
+  const folder = project({
+    'one.cjs': 'module.exports = { twice: (x) => 2 * x, nothing: 1 }',
+    'two.cjs': 'module.exports = () => "two"; module.exports.more = () => "more"',
+    'three.cjs': 'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = () => "three"',
+    'four.cjs': 'module.exports = class { static f() {} }',
+  })
+  await inHost(folder, {}, async (host) => {
+    assert.deepEqual(namesOf(host), ['one.twice', 'three', 'two', 'two.more'])
+    assert.deepEqual(
+      [await host.call('one.twice', 2), await host.call('two'), await host.call('three')],
+      [4, 'two', 'three'],
+    )
+  })
+})
+
 test('contracts carry what the author said', async () => {
   const folder = project({
     'w.mjs': `
@@ -91,7 +107,7 @@ test("only a file that the target imports asks for 'ganger-worker'", async () =>
 })
 
 test('an installed copy is used, and its hooks and options count', async () => {
-  const copy = new URL('../dist/index.js', import.meta.url).href
+  const copy = new URL('../dist/index.mjs', import.meta.url).href
   const folder = project({
     'node_modules/ganger-worker/package.json': '{"name": "ganger-worker", "type": "module", "exports": "./index.js"}',
     'node_modules/ganger-worker/index.js': `export * from ${JSON.stringify(copy)}; export const installed = true`,

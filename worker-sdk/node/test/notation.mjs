@@ -1,7 +1,7 @@
 // Reads the protocol's test data: the notation of values, and frames by the names of their fields.
 
 import { readFileSync } from 'node:fs'
-import { Encoding, Flag, Kind } from '../dist/test/parts.js'
+import { Encoding, Flag, Kind } from '../dist/test/parts.mjs'
 import { bytesOf, frame } from './host.mjs'
 
 const PROTOCOL = new URL('../../protocol/', import.meta.url)

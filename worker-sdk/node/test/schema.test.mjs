@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { checkInput, InvalidInput } from '../dist/test/parts.js'
+import { checkInput, InvalidInput } from '../dist/test/parts.mjs'
 import { Host, project } from './host.mjs'
 
 const SCHEMA = {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
-import * as sdk from '../dist/test/parts.js'
+import * as sdk from '../dist/test/parts.mjs'
 import { bytesOfStep, meaning, namedBody, PROTOCOL, read } from './notation.mjs'
 
 /** Records what the session and the runner want done. */
@@ -195,6 +195,47 @@ for (const file of readdirSync(new URL('transcripts/', PROTOCOL)).filter((name) 
   test(`${file}: ${transcript.about}`, { skip }, () => {
     const player = new Player(transcript)
     play(player, transcript.steps)
+    player.expectNothingMore()
+  })
+}
+
+for (const [ending, steps] of [
+  [
+    'arrives and ends',
+    [
+      { receive: { lane: 'data', kind: 'CHUNK', seq: 1, payload_hex: '01' } },
+      { effect: { run: { seq: 1, function: 'add', input: [1] } } },
+      { happen: { return: { seq: 1, value: 1 } } },
+      { send: { lane: 'data', kind: 'RESULT', seq: 1, payload: 1 } },
+    ],
+  ],
+  [
+    'is cancelled',
+    [
+      { receive: { lane: 'control', kind: 'CANCEL', seq: 1, body: { reason: 'stop' } } },
+      { send: { lane: 'data', kind: 'ERROR', seq: 1, body: { code: 'CANCELLED' } } },
+    ],
+  ],
+]) {
+  test(`a STOP waits until a call whose chunks are under way ${ending}`, () => {
+    const start = read('transcripts/stop-idle.json').steps.slice(0, 5)
+    const player = new Player({ functions: ['add'] })
+    play(player, [
+      ...start,
+      {
+        receive: {
+          lane: 'data',
+          kind: 'CALL',
+          seq: 1,
+          body: { function: 'add' },
+          flags: ['CRITICAL', 'MORE'],
+          payload_hex: '020000000000000091',
+        },
+      },
+      { receive: { lane: 'data', kind: 'STOP', seq: 0, body: { reason: 'close' } } },
+      ...steps,
+      { effect: { shutdown: {} } },
+    ])
     player.expectNothingMore()
   })
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decode, Encoder, NotDecodable, NotEncodable } from '../dist/test/parts.js'
+import { decode, Encoder, NotDecodable, NotEncodable } from '../dist/test/parts.mjs'
 import { bytesOf } from './host.mjs'
 
 const roundTrip = (value) => decode(bytesOf(value))

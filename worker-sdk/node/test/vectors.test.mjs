@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as sdk from '../dist/test/parts.js'
+import * as sdk from '../dist/test/parts.mjs'
 import { bytesOf } from './host.mjs'
 import { meaning, read } from './notation.mjs'
 

@@ -1,0 +1,43 @@
+// What an app in TypeScript sees that imports the package. Compiled by `npm run check`, never run.
+
+import { type Call, type CallOptions, GangerError, isGangerError, Pool, type PoolOptions, type Stats } from 'ganger'
+
+const options: PoolOptions = { python: 'workers/', workers: 4, timeout: '1m30s', maxPayload: '512mb', env: { A: null } }
+const pool = new Pool(options)
+const number: number = await pool.call<number>('prices.convert', { amount: 3 }, { timeout: 500, idempotent: true })
+const unknown: unknown = await pool.call('prices.convert')
+const call: Call<string> = pool.submit<string>('name', null, { signal: AbortSignal.timeout(number) })
+const text: string = await call
+const either: string | number = await call.then(
+  (value) => value.length,
+  () => text,
+)
+call.cancel(new Error('enough'))
+
+pool.on('worker:exit', (event) => {
+  const code: number | null = event.code
+  const reason: 'crash' | 'start-failed' | 'shutdown' = event.reason
+  console.log(code, reason, either, unknown)
+})
+const stats: Stats = pool.stats()
+const memory: number | null | undefined = stats.details[0]?.memory
+
+try {
+  await pool.call('f')
+} catch (error) {
+  if (isGangerError(error, 'TIMEOUT')) {
+    const code: 'TIMEOUT' = error.code
+    console.log(code, memory, error instanceof GangerError && error.worker?.stderrTail)
+  }
+}
+
+const disposable: AsyncDisposable = pool
+await disposable[Symbol.asyncDispose]()
+await pool.close({ timeout: 'never' })
+
+// @ts-expect-error no such event
+pool.on('worker:exits', () => {})
+// @ts-expect-error no such option
+export const wrong: PoolOptions = { pythn: 'x' }
+// @ts-expect-error an option of a pool
+export const misplaced: CallOptions = { workers: 1 }
