@@ -57,7 +57,7 @@ pub type Waiter = Box<dyn FnOnce(Result<(), Box<Error>>) + Send>;
 
 /// One call to be made.
 #[derive(Clone, Debug)]
-pub struct CallRequest {
+pub struct Call {
     /// Name of the function.
     pub function: Arc<str>,
     /// What it is called with.
@@ -66,7 +66,7 @@ pub struct CallRequest {
     pub options: CallOptions,
 }
 
-impl CallRequest {
+impl Call {
     /// A call with every option at the pool's default.
     pub fn new(function: &str, input: Input) -> Self {
         Self { function: function.into(), input, options: CallOptions::default() }

@@ -7,7 +7,7 @@ use ganger_protocol::message::Contract;
 use ganger_scheduler::{CallId, Input as News, PoolPhase};
 use tokio::sync::oneshot;
 
-use crate::call::{CallRequest, Completion, Gathered, Outcome, Waiter};
+use crate::call::{Call, Completion, Gathered, Outcome, Waiter};
 use crate::endpoint::{Endpoint, Invitation};
 use crate::error::Error;
 use crate::events::{Observer, SubscriptionId};
@@ -53,19 +53,19 @@ impl Pool {
     }
 
     /// Makes a call. `completion` gets its outcome, exactly once, possibly before this returns.
-    pub fn submit(&self, request: CallRequest, completion: Completion) -> Option<CallId> {
-        self.submit_noting(request, completion, None)
+    pub fn submit(&self, call: Call, completion: Completion) -> Option<CallId> {
+        self.submit_noting(call, completion, None)
     }
 
     /// Makes a call and says when it has got room to wait: with the option `when_full` `wait` that may take a while. `admitted` is called
     /// exactly once, possibly before this returns, and also for a call that is settled without.
     pub fn submit_noting(
         &self,
-        request: CallRequest,
+        call: Call,
         completion: Completion,
         admitted: Option<Box<dyn FnOnce() + Send>>,
     ) -> Option<CallId> {
-        let bytes = request.input.payload.len() as u64;
+        let bytes = call.input.payload.len() as u64;
         let refused = if !self.is_here() {
             Some(Error::forked())
         } else if bytes > self.options().max_payload {
@@ -74,23 +74,23 @@ impl Pool {
             None
         };
         if let Some(error) = refused {
-            completion(Err(Box::new(Error { function: Some(request.function), ..error })));
+            completion(Err(Box::new(Error { function: Some(call.function), ..error })));
             if let Some(admitted) = admitted {
                 admitted();
             }
             return None;
         }
-        Some(self.0.shared.submit(request, completion, admitted))
+        Some(self.0.shared.submit(call, completion, admitted))
     }
 
     /// Makes one call on every worker that is ready now, before the calls that wait. `done` gets the worker's place in the pool and the outcome
     /// of each, in the order of places; none if no worker is ready.
-    pub fn broadcast(&self, request: &CallRequest, done: Gathered) {
+    pub fn broadcast(&self, call: &Call, done: Gathered) {
         if !self.is_here() {
             return done(Vec::new());
         }
         let gathering = Gathering::new(done);
-        let calls = self.0.shared.broadcast(request, |worker, nth| gathering.place(worker, nth));
+        let calls = self.0.shared.broadcast(call, |worker, nth| gathering.place(worker, nth));
         gathering.expect(calls);
     }
 
@@ -127,10 +127,10 @@ impl Pool {
     ///
     /// # Errors
     /// Whatever became of the call.
-    pub async fn call(&self, request: CallRequest) -> Outcome {
+    pub async fn call(&self, call: Call) -> Outcome {
         let (sender, receiver) = oneshot::channel();
-        let call = self.submit(request, Box::new(move |outcome| drop(sender.send(outcome))));
-        let mut guard = CancelOnDrop { pool: self, call };
+        let id = self.submit(call, Box::new(move |outcome| drop(sender.send(outcome))));
+        let mut guard = CancelOnDrop { pool: self, call: id };
         let outcome = receiver.await.unwrap_or_else(|_| Err(Box::new(Error::pool_closed())));
         guard.call = None;
         outcome
@@ -140,9 +140,9 @@ impl Pool {
     ///
     /// # Errors
     /// Whatever became of the call.
-    pub fn call_blocking(&self, request: CallRequest) -> Outcome {
+    pub fn call_blocking(&self, call: Call) -> Outcome {
         let (sender, receiver) = mpsc::sync_channel(1);
-        self.submit(request, Box::new(move |outcome| drop(sender.send(outcome))));
+        self.submit(call, Box::new(move |outcome| drop(sender.send(outcome))));
         receiver.recv().unwrap_or_else(|_| Err(Box::new(Error::pool_closed())))
     }
 

@@ -26,7 +26,7 @@ pub(crate) use books::{Books, Closed, Handshake, Member, Obituary, Process, Star
 pub(crate) use frames::WorkerNews;
 pub(crate) use waits::Condition;
 
-use crate::call::{CallRequest, Completion};
+use crate::call::{Call, Completion};
 use crate::crew::Lanes;
 use crate::events::Observers;
 use crate::launch::launch;
@@ -97,13 +97,13 @@ impl Shared {
     /// A call enters. `admitted` is told when it has got room to wait, or is settled without.
     pub(crate) fn submit(
         &self,
-        request: CallRequest,
+        asked: Call,
         completion: Completion,
         admitted: Option<Box<dyn FnOnce() + Send>>,
     ) -> CallId {
         self.step(|books, now, aftermath| {
-            let spec = self.spec(&request, books);
-            let call = books.enter(request, completion, now);
+            let spec = self.spec(&asked, books);
+            let call = books.enter(asked, completion, now);
             books.tell(now, News::Submit { call, spec }, aftermath);
             if let Some(admitted) = admitted {
                 books.tell_when_admitted(call, admitted, aftermath);
@@ -113,16 +113,12 @@ impl Shared {
     }
 
     /// One call for every worker that is ready now. Each outcome comes by itself.
-    pub(crate) fn broadcast(
-        &self,
-        request: &CallRequest,
-        completion: impl Fn(u32, usize) -> Completion,
-    ) -> usize {
+    pub(crate) fn broadcast(&self, asked: &Call, completion: impl Fn(u32, usize) -> Completion) -> usize {
         self.step(|books, now, aftermath| {
             let workers = books.scheduler.ready_workers();
             for (nth, worker) in workers.iter().enumerate() {
-                let spec = CallSpec { pinned: Some(*worker), retries: 0, ..self.spec(request, books) };
-                let call = books.enter(request.clone(), completion(worker.index, nth), now);
+                let spec = CallSpec { pinned: Some(*worker), retries: 0, ..self.spec(asked, books) };
+                let call = books.enter(asked.clone(), completion(worker.index, nth), now);
                 books.tell(now, News::Submit { call, spec }, aftermath);
             }
             workers.len()

@@ -3,7 +3,6 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -11,15 +10,12 @@ use ganger::Pool;
 use ganger::events::{Event, ExitReason, RecycleReason};
 use serde_json::{Value, json};
 use support::{
-    PATIENCE, call, call_with, code, events, integer, kill, made, outcome, pids, request, runs, submit, text,
+    PATIENCE, asked, call, call_with, code, events, integer, kill, made, outcome, pids, runs, submit, text,
     until,
 };
 
 fn heavy(options: Value) -> Pool {
-    let worker = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/workers/heavy.py");
-    let mut all = json!({ "python": worker, "workers": 1 });
-    all.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
-    made(&all)
+    support::pool_of("heavy.py", options)
 }
 
 #[test]
@@ -145,14 +141,14 @@ fn changed_code_is_loaded_and_bad_code_keeps_the_old_workers() {
 fn warm_workers_are_all_asked_by_a_broadcast() {
     let pool = heavy(json!({ "workers": 3 }));
     let (sender, receiver) = channel();
-    pool.broadcast(&request("pid", &json!({}), &json!({})), Box::new(move |all| sender.send(all).unwrap()));
+    pool.broadcast(&asked("pid", &json!({}), &json!({})), Box::new(move |all| sender.send(all).unwrap()));
     assert!(receiver.recv_timeout(PATIENCE).unwrap().is_empty(), "none is ready");
 
     let (sender, receiver) = channel();
     pool.warm(3, Box::new(move |verdict| sender.send(verdict.is_ok()).unwrap()));
     assert!(receiver.recv_timeout(PATIENCE).unwrap());
     let (sender, receiver) = channel();
-    pool.broadcast(&request("pid", &json!({}), &json!({})), Box::new(move |all| sender.send(all).unwrap()));
+    pool.broadcast(&asked("pid", &json!({}), &json!({})), Box::new(move |all| sender.send(all).unwrap()));
     let all = receiver.recv_timeout(PATIENCE).unwrap();
     assert_eq!(all.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [0, 1, 2]);
     let asked: BTreeSet<i64> = all.into_iter().map(|(_, outcome)| integer(outcome)).collect();
@@ -206,10 +202,7 @@ fn each_worker_has_a_device_of_its_own_and_few_threads() {
     pool.warm(2, Box::new(move |verdict| sender.send(verdict.is_ok()).unwrap()));
     assert!(receiver.recv_timeout(PATIENCE).unwrap());
     let (sender, receiver) = channel();
-    pool.broadcast(
-        &request("device", &json!({}), &json!({})),
-        Box::new(move |all| sender.send(all).unwrap()),
-    );
+    pool.broadcast(&asked("device", &json!({}), &json!({})), Box::new(move |all| sender.send(all).unwrap()));
     let all = receiver.recv_timeout(PATIENCE).unwrap();
     let devices: BTreeSet<String> = all.into_iter().map(|(_, outcome)| text(outcome)).collect();
     assert_eq!(devices.into_iter().collect::<Vec<_>>(), ["cuda:0 cuda:0", "cuda:1 cuda:1"]);

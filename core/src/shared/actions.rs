@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ganger_protocol::message::{Call, Cancel, CancelReason as WireReason, Stop};
+use ganger_protocol::message::{Call as WireCall, Cancel, CancelReason as WireReason, Stop};
 use ganger_protocol::{Frame, Kind, Lane};
 use ganger_scheduler::{Action, CallId, CancelReason, KillCause, Timestamp, WorkerId};
 
@@ -74,18 +74,18 @@ impl Books {
         call.assigned_at = Some(now);
         member.last_seq += 1;
         member.in_flight.insert(member.last_seq, id);
-        let request = &call.request;
-        let trace = &request.options.trace;
-        let body = Call {
-            function: &request.function,
+        let asked = &call.call;
+        let trace = &asked.options.trace;
+        let body = WireCall {
+            function: &asked.function,
             attempt,
             timeout_ms: remaining.map(milliseconds),
-            shape: request.input.shape,
+            shape: asked.input.shape,
             context: (!trace.is_empty()).then_some(std::borrow::Cow::Borrowed(trace)),
         };
         let frame = Frame::new(Kind::Call, member.last_seq)
             .with_body(body.encode())
-            .with_payload(request.input.encoding, request.input.payload.clone());
+            .with_payload(asked.input.encoding, asked.input.payload.clone());
         link.push(Lane::Data, frame);
         aftermath.flush(link);
     }
@@ -99,7 +99,7 @@ impl Books {
     ) {
         let Some(member) = self.crew.get_mut(&worker) else { return };
         if let Some(pending) = self.calls.get(&call) {
-            member.asked.insert(call, Arc::clone(&pending.request.function));
+            member.asked.insert(call, Arc::clone(&pending.call.function));
         }
         let (Some(seq), Some(link)) = (member.seq_of(call), member.link()) else { return };
         let reason = match reason {

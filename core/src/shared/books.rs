@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use super::Aftermath;
 use super::past::Past;
 use super::waits::Waits;
-use crate::call::{CallRequest, Completion, Outcome};
+use crate::call::{Call, Completion, Outcome};
 use crate::crew::Lanes;
 use crate::error::{ErrorCode, WorkerDeath};
 use crate::link::Link;
@@ -78,7 +78,7 @@ pub(crate) enum Closed {
 
 /// A call that is not settled.
 pub(crate) struct PendingCall {
-    pub(crate) request: CallRequest,
+    pub(crate) call: Call,
     pub(crate) completion: Completion,
     pub(crate) submitted_at: Timestamp,
     pub(crate) assigned_at: Option<Timestamp>,
@@ -179,11 +179,11 @@ impl Books {
         }
     }
 
-    pub(super) fn enter(&mut self, request: CallRequest, completion: Completion, now: Timestamp) -> CallId {
+    pub(super) fn enter(&mut self, call: Call, completion: Completion, now: Timestamp) -> CallId {
         self.next_call += 1;
         let id = CallId(self.next_call);
-        let call = PendingCall { request, completion, submitted_at: now, assigned_at: None, admitted: None };
-        self.calls.insert(id, call);
+        let pending = PendingCall { call, completion, submitted_at: now, assigned_at: None, admitted: None };
+        self.calls.insert(id, pending);
         id
     }
 
@@ -309,7 +309,7 @@ const JITTER_PERCENT: u32 = 10;
 
 impl std::fmt::Debug for PendingCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PendingCall").field("request", &self.request).finish_non_exhaustive()
+        f.debug_struct("PendingCall").field("call", &self.call).finish_non_exhaustive()
     }
 }
 

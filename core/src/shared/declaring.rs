@@ -7,16 +7,16 @@ use ganger_protocol::message::{Contract, Exclusive as Declared};
 use ganger_scheduler::{CallId, CallSpec, Declaration, Input as News, Timestamp};
 
 use super::{Aftermath, Books, Shared};
-use crate::call::CallRequest;
+use crate::call::Call;
 use crate::options::{CallOptions, Exclusive, Limit};
 
 impl Shared {
-    pub(super) fn spec(&self, request: &CallRequest, books: &Books) -> CallSpec {
-        let (pool, call) = (&self.options, &request.options);
-        let declared = books.declaration(request);
+    pub(super) fn spec(&self, asked: &Call, books: &Books) -> CallSpec {
+        let (pool, call) = (&self.options, &asked.options);
+        let declared = books.declaration(asked);
         let or = |limit: Option<Limit>, default| limit.map_or(default, Limit::duration);
         CallSpec {
-            bytes: request.input.payload.len() as u64,
+            bytes: asked.input.payload.len() as u64,
             priority: call.priority,
             slots: declared.slots.unwrap_or(1),
             weight: call.weight.unwrap_or(1),
@@ -48,8 +48,8 @@ impl Books {
         let open: Vec<(CallId, Declaration)> = self
             .calls
             .iter()
-            .filter(|(_, call)| self.contracts.contains_key(&*call.request.function))
-            .map(|(id, call)| (*id, self.declaration(&call.request)))
+            .filter(|(_, pending)| self.contracts.contains_key(&*pending.call.function))
+            .map(|(id, pending)| (*id, self.declaration(&pending.call)))
             .collect();
         for (call, declaration) in open {
             self.tell(now, News::Declare { call, declaration }, aftermath);
@@ -57,9 +57,9 @@ impl Books {
     }
 
     /// What the call says for itself, else what its function says.
-    fn declaration(&self, request: &CallRequest) -> Declaration {
-        let contract = self.contracts.get(&*request.function);
-        let options: &CallOptions = &request.options;
+    fn declaration(&self, asked: &Call) -> Declaration {
+        let contract = self.contracts.get(&*asked.function);
+        let options: &CallOptions = &asked.options;
         Declaration {
             idempotent: options
                 .idempotent

@@ -249,7 +249,7 @@ impl Books {
         let Some(call) = member.in_flight.remove(&seq) else { return };
         member.asked.remove(&call);
         if let Some(pending) = self.calls.get(&call) {
-            member.past.answered(Arc::clone(&pending.request.function));
+            member.past.answered(Arc::clone(&pending.call.function));
         }
         self.answer = Some((call, outcome));
         self.tell(now, News::Answered { worker, call }, aftermath);

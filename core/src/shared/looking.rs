@@ -70,7 +70,7 @@ impl Shared {
                 r#fn: books
                     .calls
                     .get(&view.call)
-                    .map(|call| call.request.function.to_string())
+                    .map(|pending| pending.call.function.to_string())
                     .unwrap_or_default(),
                 state: if view.worker.is_some() { CallState::Running } else { CallState::Waiting },
                 age: milliseconds(view.age),

@@ -23,7 +23,7 @@ impl Books {
         if let Some(admitted) = call.admitted.take() {
             aftermath.run(admitted);
         }
-        let function = Arc::clone(&call.request.function);
+        let function = Arc::clone(&call.call.function);
         let outcome = match settlement {
             Settlement::Answered { attempts } => {
                 let waited = call.assigned_at.map_or_else(Default::default, |at| at.since(call.submitted_at));

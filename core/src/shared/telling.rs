@@ -38,7 +38,7 @@ impl Books {
             }
             .into(),
             Fact::CallRetry { call, attempt, retries, worker } => {
-                let function = self.calls.get(&call).map(|call| call.request.function.to_string());
+                let function = self.calls.get(&call).map(|pending| pending.call.function.to_string());
                 let r#fn = function.unwrap_or_default();
                 CallRetry { pool, worker: worker.index, pid: self.pid(worker), r#fn, attempt, retries }.into()
             }
@@ -116,7 +116,7 @@ impl Books {
     }
 
     fn function_of(&self, call: CallId) -> Option<String> {
-        self.calls.get(&call).map(|call| call.request.function.to_string())
+        self.calls.get(&call).map(|pending| pending.call.function.to_string())
     }
 }
 
