@@ -199,8 +199,8 @@ impl Scheduler {
     /// What follows from any change: calls go to workers, workers start, a draining pool ends.
     fn settle_down(&mut self) {
         self.dispatch();
-        self.admit_from_lobby();
         self.replace_due_workers();
+        self.admit_from_lobby();
         self.start_workers();
         self.fail_hopeless_calls();
         if self.queue_was_full && self.queue.is_empty() && self.lobby.is_empty() {

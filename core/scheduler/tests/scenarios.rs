@@ -5,9 +5,16 @@ mod cancelling;
 mod clocks;
 mod closing;
 mod crashes;
+mod health;
+mod idling;
 mod placing;
+mod preferring;
 mod queueing;
+mod recycling;
+mod reloading;
+mod replacing;
 mod starting;
+mod waiting_for_room;
 
 use std::time::Duration;
 

@@ -49,7 +49,7 @@ fn config(random: &mut Random) -> Config {
         } else {
             WhenFull::Wait { timeout: maybe_span(random, 500) }
         },
-        health_interval: choice(random, &[0, 50, 500, 2_000]),
+        health_interval: choice(random, &[50, 500, 2_000]),
         health_timeout: Duration::from_millis(random.pick(&[0, 20, 1_000])),
         max_calls: random.percent(30).then(|| random.pick(&[1, 3, 10])),
         max_age: choice(random, &[20, 400, 4_000]),
@@ -66,7 +66,7 @@ const MEMORY: u64 = 1_000;
 
 fn footprint(random: &mut Random) -> Option<Footprint> {
     random.percent(30).then(|| Footprint {
-        every: Duration::from_millis(random.pick(&[30, 300])),
+        every: Duration::from_millis(random.pick(&[100, 1_000])),
         fresh: random.pick(&[0, 400, 950, 2_000]),
         leak: random.pick(&[0, 30, 400]),
     })
@@ -190,7 +190,10 @@ fn ending(random: &mut Random) -> Ending {
     match random.below(3) {
         0 => Ending::Terminate,
         1 => Ending::Close(Some(random.span(5_000))),
-        _ => Ending::CloseThenTerminate(random.span(100_000)),
+        _ => {
+            let patience = random.pick(&[2_000, 2_000, 100_000]);
+            Ending::CloseThenTerminate(random.span(patience))
+        }
     }
 }
 

@@ -22,12 +22,14 @@ impl Observer {
         let spec = CallSpec { slots: if spec.exclusive { most } else { spec.slots }, ..spec.clone() };
         let has_room = self.lobby().next().is_none() && self.admits(&spec);
         let may_enter = phase == PoolPhase::Running && spec.slots <= most;
+        let refusal = step.actions.iter().find_map(|action| failure_of(action, id));
         let place = match (spec.pinned, has_room, self.config.when_full) {
-            (Some(_), ..) => Place::Pinned,
+            (Some(_), ..) if refusal.is_none() => Place::Pinned,
+            (Some(_), ..) => Place::Fresh,
             (None, true, _) | (None, false, WhenFull::Reject) => Place::Fresh,
             (None, false, WhenFull::Wait { .. }) => Place::Lobby,
         };
-        match step.actions.iter().find_map(|action| failure_of(action, id)) {
+        match refusal {
             Some(Failure::QueueFull { .. }) => {
                 let full = place == Place::Fresh && !has_room;
                 let out_of_time = place == Place::Lobby;
@@ -53,7 +55,7 @@ impl Observer {
                 | Failure::WorkerDied { .. },
             ) => {}
             None => {
-                let stays = may_enter && (place != Place::Fresh || has_room);
+                let stays = may_enter && (has_room || place != Place::Fresh);
                 law(stays, || format!("{id} should have been refused"))?;
             }
         }
