@@ -7,7 +7,7 @@ use ganger::error::ErrorCode;
 use ganger::events::{Event, SubscriptionId};
 use ganger::options::Surface;
 use ganger::shape::Shaped;
-use ganger::{CallId, CallRequest, Encoding, Error, Input, Shape};
+use ganger::{Call, CallId, Encoding, Error, Input, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict, PyList};
 
@@ -48,8 +48,8 @@ impl Pool {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
         guarded(|| {
-            let request = self.request(function, value, options)?;
-            match waiting::outcome(py, &self.core, request)? {
+            let asked = self.asked(function, value, options)?;
+            match waiting::outcome(py, &self.core, asked)? {
                 Ok(reply) => decode::reply(py, &reply),
                 Err(failure) => Err(error::exception(py, &failure)),
             }
@@ -66,8 +66,8 @@ impl Pool {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<u64> {
         guarded(|| {
-            let request = self.request(function, value, options)?;
-            self.send(future, request)
+            let asked = self.asked(function, value, options)?;
+            self.send(future, asked)
         })
     }
 
@@ -85,7 +85,7 @@ impl Pool {
             let payload = encode::shared_or_copied(arguments);
             let input = Input { encoding: Encoding::Pickle5, shape: Shape::Arguments, payload };
             let options = options::call(options)?;
-            self.send(future, CallRequest { function: function.into(), input, options })
+            self.send(future, Call { function: function.into(), input, options })
         })
     }
 
@@ -214,16 +214,16 @@ impl Pool {
         if self.core.is_closed() { Err(error::exception(py, &Error::pool_closed())) } else { Ok(()) }
     }
 
-    fn request(
+    fn asked(
         &self,
         function: &str,
         value: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<CallRequest> {
+    ) -> PyResult<Call> {
         self.open(value.py())?;
         let function: Arc<str> = function.into();
         match encode::input(value) {
-            Ok(input) => Ok(CallRequest { function, input, options: options::call(options)? }),
+            Ok(input) => Ok(Call { function, input, options: options::call(options)? }),
             Err(refused) => {
                 let failure = refused.into_error(ErrorCode::InvalidInput, Some(function));
                 Err(error::exception(value.py(), &failure))
@@ -232,13 +232,13 @@ impl Pool {
     }
 
     /// Not detached: to hand a small call over is quicker than to let go of the interpreter and get it back.
-    fn send(&self, future: &Bound<'_, PyAny>, request: CallRequest) -> PyResult<u64> {
+    fn send(&self, future: &Bound<'_, PyAny>, asked: Call) -> PyResult<u64> {
         let (settler, waiting) = (self.settler, future.clone().unbind());
         let completion = Box::new(move |outcome| settler.settle(waiting, outcome));
-        let call = if request.input.payload.len() < DETACH_FROM {
-            self.core.submit(request, completion)
+        let call = if asked.input.payload.len() < DETACH_FROM {
+            self.core.submit(asked, completion)
         } else {
-            future.py().detach(|| self.core.submit(request, completion))
+            future.py().detach(|| self.core.submit(asked, completion))
         };
         Ok(call.map_or(0, |call| call.0))
     }

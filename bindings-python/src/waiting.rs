@@ -3,14 +3,14 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use ganger::{CallRequest, Error, Outcome};
+use ganger::{Call, Error, Outcome};
 use pyo3::prelude::*;
 
 /// Makes a call and waits for its outcome. An exception from a signal's handler, Ctrl-C first of all, cancels it.
-pub(crate) fn outcome(py: Python<'_>, pool: &ganger::Pool, request: CallRequest) -> PyResult<Outcome> {
+pub(crate) fn outcome(py: Python<'_>, pool: &ganger::Pool, asked: Call) -> PyResult<Outcome> {
     let (sender, receiver) = sync_channel(1);
     let mut call = None;
-    let begin = || call = pool.submit(request, Box::new(move |outcome| drop(sender.send(outcome))));
+    let begin = || call = pool.submit(asked, Box::new(move |outcome| drop(sender.send(outcome))));
     match received(py, begin, receiver) {
         Ok(outcome) => Ok(outcome.unwrap_or_else(|| Err(Box::new(Error::pool_closed())))),
         Err(interrupt) => {

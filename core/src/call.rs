@@ -49,9 +49,15 @@ pub type Outcome = Result<Reply, Box<Error>>;
 /// Receives the outcome of a call, exactly once. It may run on the IO thread: it must be quick and must not run an app's code.
 pub type Completion = Box<dyn FnOnce(Outcome) + Send>;
 
+/// Receives what each worker answered: its place in the pool and the outcome. The same holds as for a [`Completion`].
+pub type Gathered = Box<dyn FnOnce(Vec<(u32, Outcome)>) + Send>;
+
+/// Told that something is so, or why it will never be. The same holds as for a [`Completion`].
+pub type Waiter = Box<dyn FnOnce(Result<(), Box<Error>>) + Send>;
+
 /// One call to be made.
 #[derive(Clone, Debug)]
-pub struct CallRequest {
+pub struct Call {
     /// Name of the function.
     pub function: Arc<str>,
     /// What it is called with.
@@ -60,7 +66,7 @@ pub struct CallRequest {
     pub options: CallOptions,
 }
 
-impl CallRequest {
+impl Call {
     /// A call with every option at the pool's default.
     pub fn new(function: &str, input: Input) -> Self {
         Self { function: function.into(), input, options: CallOptions::default() }

@@ -14,8 +14,10 @@ use tokio::time::timeout;
 use crate::capture::Capture;
 use crate::error::{DeathCause, Signal, WorkerDeath};
 use crate::events::LogSource;
+use crate::launch::device_variables;
 use crate::link::{Link, Listener, Tasks};
 use crate::process::{self, Child, Exit, Registered, WorkerProcess};
+use crate::sampler;
 use crate::shared::{
     Aftermath, Books, Handshake, Member, Obituary, Process, Shared, StartFailure, WorkerNews,
 };
@@ -29,7 +31,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 pub(crate) fn start(shared: &Shared, worker: WorkerId) {
     let news = shared.about(worker);
     match &shared.launch {
-        Ok(launch) => process::spawn(launch.clone(), move |outcome| match outcome {
+        Ok(launch) => process::spawn(bound(launch, shared, worker), move |outcome| match outcome {
             Ok(child) => started(&news, child),
             Err(error) => not_started(&news, error.to_string()),
         }),
@@ -39,6 +41,15 @@ pub(crate) fn start(shared: &Shared, worker: WorkerId) {
             shared.runtime.spawn(async move { not_started(&news, message) });
         }
     }
+}
+
+/// The launch of one worker, bound to its device if it has one.
+fn bound(launch: &process::Launch, shared: &Shared, worker: WorkerId) -> process::Launch {
+    let mut launch = launch.clone();
+    if let Some(device) = shared.books().crew.get(&worker).and_then(|member| member.device.clone()) {
+        launch.environment.extend(device_variables(&device));
+    }
+    launch
 }
 
 /// Two lanes of a process that came by itself become a worker's.
@@ -232,16 +243,40 @@ fn death(worker: WorkerId, member: &Member, exit: ExitNews, now: Timestamp) -> W
         generation: worker.generation,
         code,
         signal,
-        cause: match signal {
+        cause: match (code, signal) {
             _ if member.too_slow => DeathCause::StartTimeout,
-            Some(_) => DeathCause::Signal,
-            None => DeathCause::Exit,
+            _ => suspicion(member, code, signal),
         },
         culprit: None,
         stderr_tail: String::new(),
+        last_calls: member.past.calls(),
+        memory: member.past.memory(),
         uptime_ms: u64::try_from(now.since(member.born_at).as_millis()).unwrap_or(u64::MAX),
     }
 }
+
+/// What a death that nobody here asked for looks like.
+fn suspicion(member: &Member, code: Option<i32>, signal: Option<Signal>) -> DeathCause {
+    let last_bytes = member.past.memory().last().copied();
+    if let (Some(limit), Some(used)) = (member.memory_limit, last_bytes)
+        && (code, signal) != (Some(0), None)
+        && used >= limit / 10 * 9
+    {
+        return DeathCause::MemoryLimit;
+    }
+    match signal {
+        Some(Signal(SIGKILL))
+            if member.oom_kills_at_birth.is_some_and(|before| sampler::oom_kills() > Some(before)) =>
+        {
+            DeathCause::OomKiller
+        }
+        Some(_) => DeathCause::Signal,
+        None => DeathCause::Exit,
+    }
+}
+
+/// The same number on every Unix.
+const SIGKILL: i32 = 9;
 
 fn exit_news(exit: Exit) -> ExitNews {
     match (exit.code, exit.signal) {

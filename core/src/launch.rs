@@ -13,16 +13,49 @@ use crate::process::Launch;
 
 /// What is executed for one worker of a pool with these options.
 pub(crate) fn launch(options: &PoolOptions) -> Result<Launch, SdkMissing> {
-    let variables = options.env.iter();
+    let variables = options.env.iter().map(|(name, value)| (name.into(), value.as_ref().map(OsString::from)));
     Ok(Launch {
         argv: argv(&options.worker)?,
         directory: options.cwd.clone(),
-        environment: variables
-            .map(|(name, value)| (name.into(), value.as_ref().map(OsString::from)))
-            .collect(),
+        // The pool's own variables come last: they may say otherwise.
+        environment: inner_threads(options).chain(variables).collect(),
         memory_limit: options.memory_limit,
         ..Launch::default()
     })
+}
+
+/// What binds a worker to its device.
+pub(crate) fn device_variables(device: &str) -> Vec<(OsString, Option<OsString>)> {
+    let own = ("GANGER_DEVICE".into(), Some(device.into()));
+    let cuda =
+        device.strip_prefix("cuda:").map(|number| ("CUDA_VISIBLE_DEVICES".into(), Some(number.into())));
+    [own].into_iter().chain(cuda).collect()
+}
+
+/// The variables that numerical libraries read before they start threads.
+const THREAD_VARIABLES: [&str; 6] = [
+    "BLIS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+];
+
+fn inner_threads(options: &PoolOptions) -> impl Iterator<Item = (OsString, Option<OsString>)> + use<> {
+    let threads = options.inner_threads.map(|threads| threads.to_string());
+    let names = threads.is_some().then_some(THREAD_VARIABLES).into_iter().flatten();
+    names.map(move |name| (name.into(), threads.clone().map(OsString::from)))
+}
+
+/// The file or folder that a worker's code is in, if it is known to be one.
+pub(crate) fn code(options: &PoolOptions) -> Option<PathBuf> {
+    let target = match &options.worker {
+        WorkerCommand::Python { target, .. } | WorkerCommand::Node { target, .. } => target,
+        WorkerCommand::Command { argv } => argv.first()?,
+    };
+    let path = PathBuf::from(absolute(target));
+    path.exists().then_some(path)
 }
 
 fn argv(worker: &WorkerCommand) -> Result<Vec<OsString>, SdkMissing> {

@@ -2,11 +2,11 @@
 //!
 //! ```no_run
 //! use ganger::options::{PoolOptions, WorkerCommand};
-//! use ganger::{CallRequest, Input, Pool};
+//! use ganger::{Call, Input, Pool};
 //!
 //! let worker = WorkerCommand::Command { argv: vec!["target/release/hasher".into()] };
 //! let pool = Pool::new(PoolOptions::new(worker))?;
-//! let reply = pool.call_blocking(CallRequest::new("hash", Input::raw("some bytes")))?;
+//! let reply = pool.call_blocking(Call::new("hash", Input::raw("some bytes")))?;
 //! println!("{} bytes", reply.payload.len());
 //! pool.close_blocking(None);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -31,6 +31,7 @@ mod endpoint;
 pub mod error;
 pub mod events;
 mod function_info;
+mod gathering;
 mod home;
 mod launch;
 mod link;
@@ -39,13 +40,15 @@ mod pool;
 mod process;
 mod runtime;
 mod sampler;
+mod sampling;
 pub mod shape;
 mod shared;
 pub mod shim;
 pub mod stats;
 mod timer;
+mod watch;
 
-pub use call::{CallRequest, Completion, Encoding, Input, Outcome, Reply, Shape};
+pub use call::{Call, Completion, Encoding, Gathered, Input, Outcome, Reply, Shape, Waiter};
 pub use endpoint::Invitation;
 pub use error::Error;
 pub use function_info::{BatchInfo, Exclusive, FunctionInfo, FunctionKind};

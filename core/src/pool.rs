@@ -7,15 +7,17 @@ use ganger_protocol::message::Contract;
 use ganger_scheduler::{CallId, Input as News, PoolPhase};
 use tokio::sync::oneshot;
 
-use crate::call::{CallRequest, Completion, Outcome};
+use crate::call::{Call, Completion, Gathered, Outcome, Waiter};
 use crate::endpoint::{Endpoint, Invitation};
 use crate::error::Error;
 use crate::events::{Observer, SubscriptionId};
+use crate::gathering::Gathering;
 use crate::options::{PoolOptions, usable_cpus};
 use crate::process::ProcessTag;
 use crate::runtime;
-use crate::shared::{Closed, Shared};
+use crate::shared::{Closed, Condition, Shared};
 use crate::stats::{CallInfo, Stats};
+use crate::watch::Watch;
 
 /// A pool of worker processes with one queue. Clones are handles of the same pool; when the last one is dropped, the pool is
 /// terminated.
@@ -29,6 +31,8 @@ struct Handle {
     shared: Arc<Shared>,
     /// None once the pool ends: nobody may join it any more.
     endpoint: Mutex<Option<Endpoint>>,
+    /// None once the pool ends.
+    watch: Mutex<Option<Watch>>,
     made_in: ProcessTag,
 }
 
@@ -40,16 +44,28 @@ impl Pool {
     pub fn new(options: PoolOptions) -> Result<Self, Error> {
         let runtime = runtime::handle()
             .map_err(|error| Error::start_failed(format!("no thread for the pool's work: {error}")))?;
-        let workers = options.workers.unwrap_or_else(|| usable_cpus().get());
+        let workers = options.workers.unwrap_or_else(|| default_workers(&options));
         let shared = Shared::new(options, workers, runtime);
         let endpoint = Endpoint::open(&shared)?;
         let endpoint = Mutex::new(endpoint);
-        Ok(Self(Arc::new(Handle { shared, endpoint, made_in: ProcessTag::here() })))
+        let watch = Mutex::new(Watch::begin(&shared)?);
+        Ok(Self(Arc::new(Handle { shared, endpoint, watch, made_in: ProcessTag::here() })))
     }
 
     /// Makes a call. `completion` gets its outcome, exactly once, possibly before this returns.
-    pub fn submit(&self, request: CallRequest, completion: Completion) -> Option<CallId> {
-        let bytes = request.input.payload.len() as u64;
+    pub fn submit(&self, call: Call, completion: Completion) -> Option<CallId> {
+        self.submit_noting(call, completion, None)
+    }
+
+    /// Makes a call and says when it has got room to wait: with the option `when_full` `wait` that may take a while. `admitted` is called
+    /// exactly once, possibly before this returns, and also for a call that is settled without.
+    pub fn submit_noting(
+        &self,
+        call: Call,
+        completion: Completion,
+        admitted: Option<Box<dyn FnOnce() + Send>>,
+    ) -> Option<CallId> {
+        let bytes = call.input.payload.len() as u64;
         let refused = if !self.is_here() {
             Some(Error::forked())
         } else if bytes > self.options().max_payload {
@@ -58,20 +74,63 @@ impl Pool {
             None
         };
         if let Some(error) = refused {
-            completion(Err(Box::new(Error { function: Some(request.function), ..error })));
+            completion(Err(Box::new(Error { function: Some(call.function), ..error })));
+            if let Some(admitted) = admitted {
+                admitted();
+            }
             return None;
         }
-        Some(self.0.shared.submit(request, completion))
+        Some(self.0.shared.submit(call, completion, admitted))
+    }
+
+    /// Makes one call on every worker that is ready now, before the calls that wait. `done` gets the worker's place in the pool and the outcome
+    /// of each, in the order of places; none if no worker is ready.
+    pub fn broadcast(&self, call: &Call, done: Gathered) {
+        if !self.is_here() {
+            return done(Vec::new());
+        }
+        let gathering = Gathering::new(done);
+        let calls = self.0.shared.broadcast(call, |worker, nth| gathering.place(worker, nth));
+        gathering.expect(calls);
+    }
+
+    /// Starts workers ahead of calls. `done` is told when so many are ready (the pool's size if that is less), or why they will not be.
+    pub fn warm(&self, workers: u32, done: Waiter) {
+        if !self.is_here() {
+            return done(Err(Box::new(Error::forked())));
+        }
+        let workers = workers.min(self.0.shared.workers);
+        self.0.shared.step(|books, now, aftermath| {
+            books.tell(now, News::Warm { workers }, aftermath);
+            books.await_condition(Condition::Warm(workers), done, aftermath);
+        });
+    }
+
+    /// `done` is told as soon as a call that is made now would find room; at once if it would already.
+    pub fn ready(&self, done: Waiter) {
+        self.await_condition(Condition::Room, done);
+    }
+
+    /// `done` is told as soon as no call waits or runs; at once if none does.
+    pub fn drained(&self, done: Waiter) {
+        self.await_condition(Condition::Drained, done);
+    }
+
+    /// Has every worker replaced by one that loads the code anew. The replacement is ready first; code that cannot start keeps the old workers.
+    pub fn reload(&self) {
+        if self.is_here() {
+            self.0.shared.reload(Vec::new());
+        }
     }
 
     /// Makes a call and waits for its outcome. Dropping the future cancels the call.
     ///
     /// # Errors
     /// Whatever became of the call.
-    pub async fn call(&self, request: CallRequest) -> Outcome {
+    pub async fn call(&self, call: Call) -> Outcome {
         let (sender, receiver) = oneshot::channel();
-        let call = self.submit(request, Box::new(move |outcome| drop(sender.send(outcome))));
-        let mut guard = CancelOnDrop { pool: self, call };
+        let id = self.submit(call, Box::new(move |outcome| drop(sender.send(outcome))));
+        let mut guard = CancelOnDrop { pool: self, call: id };
         let outcome = receiver.await.unwrap_or_else(|_| Err(Box::new(Error::pool_closed())));
         guard.call = None;
         outcome
@@ -81,9 +140,9 @@ impl Pool {
     ///
     /// # Errors
     /// Whatever became of the call.
-    pub fn call_blocking(&self, request: CallRequest) -> Outcome {
+    pub fn call_blocking(&self, call: Call) -> Outcome {
         let (sender, receiver) = mpsc::sync_channel(1);
-        self.submit(request, Box::new(move |outcome| drop(sender.send(outcome))));
+        self.submit(call, Box::new(move |outcome| drop(sender.send(outcome))));
         receiver.recv().unwrap_or_else(|_| Err(Box::new(Error::pool_closed())))
     }
 
@@ -170,6 +229,13 @@ impl Pool {
         self.0.made_in.is_here()
     }
 
+    fn await_condition(&self, condition: Condition, done: Waiter) {
+        if !self.is_here() {
+            return done(Err(Box::new(Error::forked())));
+        }
+        self.0.shared.step(|books, _, aftermath| books.await_condition(condition, done, aftermath));
+    }
+
     fn endpoint(&self) -> MutexGuard<'_, Option<Endpoint>> {
         self.0.endpoint.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -179,6 +245,7 @@ impl Pool {
             return done();
         }
         drop(self.endpoint().take());
+        drop(self.0.watch.lock().unwrap_or_else(PoisonError::into_inner).take());
         let late = self.0.shared.step(|books, now, aftermath| match &mut books.closed {
             Closed::Yes => Some(done),
             Closed::NotYet(waiting) => {
@@ -190,6 +257,14 @@ impl Pool {
         if let Some(done) = late {
             done();
         }
+    }
+}
+
+/// One worker a device, else one a usable CPU.
+fn default_workers(options: &PoolOptions) -> u32 {
+    match u32::try_from(options.devices.len()) {
+        Ok(0) | Err(_) => usable_cpus().get(),
+        Ok(devices) => devices,
     }
 }
 

@@ -7,10 +7,13 @@
 mod actions;
 mod aftermath;
 mod books;
+mod declaring;
 mod frames;
 mod looking;
+mod past;
 mod settling;
 mod telling;
+mod waits;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -21,23 +24,27 @@ use tokio::runtime::Handle;
 pub(crate) use aftermath::Aftermath;
 pub(crate) use books::{Books, Closed, Handshake, Member, Obituary, Process, StartFailure};
 pub(crate) use frames::WorkerNews;
+pub(crate) use waits::Condition;
 
-use crate::call::{CallRequest, Completion};
+use crate::call::{Call, Completion};
 use crate::crew::Lanes;
 use crate::events::Observers;
 use crate::launch::launch;
-use crate::options::{CallOptions, Limit, PoolOptions};
+use crate::options::PoolOptions;
 use crate::process::Launch;
 use crate::sampler::{self, Sampler};
+use crate::sampling;
 use crate::timer::Timer;
 
 pub(crate) struct Shared {
     pub(crate) options: PoolOptions,
+    /// Workers at most, as found out when the pool was made.
+    pub(crate) workers: u32,
     pub(crate) runtime: Handle,
     /// What a worker is started with, or why that cannot be said.
     pub(crate) launch: Result<Launch, String>,
     pub(crate) observers: Observers,
-    sampler: Mutex<Box<dyn Sampler>>,
+    pub(crate) sampler: Mutex<Box<dyn Sampler>>,
     timer: Arc<Timer>,
     books: Mutex<Books>,
     /// For tasks that must not keep the pool alive.
@@ -52,6 +59,7 @@ impl Shared {
         let timer = Arc::new(Timer::new());
         let shared = Arc::new_cyclic(|myself| Self {
             options,
+            workers,
             runtime,
             launch,
             observers,
@@ -61,6 +69,12 @@ impl Shared {
             myself: myself.clone(),
         });
         shared.runtime.spawn(Timer::run(Arc::downgrade(&shared)));
+        if let Some(interval) = sampling::interval(&shared.options) {
+            shared.runtime.spawn(sampling::run(Arc::downgrade(&shared), interval));
+        }
+        if shared.options.min_workers > 0 {
+            shared.tell(News::Warm { workers: shared.options.min_workers });
+        }
         shared
     }
 
@@ -71,6 +85,7 @@ impl Shared {
             let mut books = self.books();
             let now = self.timer.now();
             let told = tell(&mut books, now, &mut aftermath);
+            books.look_at_waits(&mut aftermath);
             aftermath.tell(&self.observers);
             (told, books.scheduler.poll_timeout())
         };
@@ -79,13 +94,34 @@ impl Shared {
         told
     }
 
-    /// A call enters.
-    pub(crate) fn submit(&self, request: CallRequest, completion: Completion) -> CallId {
-        let spec = self.spec(&request.options, request.input.payload.len());
+    /// A call enters. `admitted` is told when it has got room to wait, or is settled without.
+    pub(crate) fn submit(
+        &self,
+        asked: Call,
+        completion: Completion,
+        admitted: Option<Box<dyn FnOnce() + Send>>,
+    ) -> CallId {
         self.step(|books, now, aftermath| {
-            let call = books.enter(request, completion, now);
+            let spec = self.spec(&asked, books);
+            let call = books.enter(asked, completion, now);
             books.tell(now, News::Submit { call, spec }, aftermath);
+            if let Some(admitted) = admitted {
+                books.tell_when_admitted(call, admitted, aftermath);
+            }
             call
+        })
+    }
+
+    /// One call for every worker that is ready now. Each outcome comes by itself.
+    pub(crate) fn broadcast(&self, asked: &Call, completion: impl Fn(u32, usize) -> Completion) -> usize {
+        self.step(|books, now, aftermath| {
+            let workers = books.scheduler.ready_workers();
+            for (nth, worker) in workers.iter().enumerate() {
+                let spec = CallSpec { pinned: Some(*worker), retries: 0, ..self.spec(asked, books) };
+                let call = books.enter(asked.clone(), completion(worker.index, nth), now);
+                books.tell(now, News::Submit { call, spec }, aftermath);
+            }
+            workers.len()
         })
     }
 
@@ -144,24 +180,6 @@ impl Shared {
     /// The news of a worker's lanes and process, as long as the pool lives.
     pub(crate) fn about(&self, worker: WorkerId) -> WorkerNews {
         WorkerNews::new(self.weak(), worker)
-    }
-
-    /// A call's options, completed by the pool's.
-    fn spec(&self, call: &CallOptions, bytes: usize) -> CallSpec {
-        let pool = &self.options;
-        let or = |limit: Option<Limit>, default| limit.map_or(default, Limit::duration);
-        CallSpec {
-            bytes: bytes as u64,
-            priority: call.priority,
-            slots: call.slots.map_or(1, |slots| slots.get()),
-            weight: call.weight.unwrap_or(1),
-            idempotent: call.idempotent.unwrap_or(false),
-            retries: call.retries.unwrap_or(pool.retries),
-            queue_timeout: or(call.queue_timeout, pool.queue_timeout),
-            timeout: or(call.timeout, pool.timeout),
-            deadline: or(call.deadline, pool.deadline),
-            cancel_grace: call.cancel_grace.unwrap_or(pool.cancel_grace),
-        }
     }
 }
 

@@ -19,10 +19,9 @@ fn prints_disturb_nothing_and_arrive_as_events() {
     assert!(pool.flush_events(PATIENCE));
     let heard = heard.lock().unwrap();
     let lines = |wanted: LogSource| -> Vec<&str> {
-        let lines = heard.iter().filter_map(|event| match event {
-            Event::WorkerLog(log) if log.source == wanted => Some(log.message.as_str()),
-            _ => None,
-        });
+        let logs =
+            heard.iter().filter_map(|event| if let Event::WorkerLog(log) = event { Some(log) } else { None });
+        let lines = logs.filter(|log| log.source == wanted).map(|log| log.message.as_str());
         let mut lines: Vec<&str> = lines.collect();
         lines.sort_unstable();
         lines

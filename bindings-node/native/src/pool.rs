@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ganger::events::{EVENTS, Event, SubscriptionId};
 use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
 use ganger::shape::Shaped;
-use ganger::{CallId, CallRequest, Encoding, Input, Pool, Shape};
+use ganger::{Call, CallId, Encoding, Input, Pool, Shape};
 use napi::bindgen_prelude::{Array, BufferSlice, Env, Function, Unknown};
 use napi_derive::napi;
 use serde_json::{Map, Value};
@@ -71,7 +71,7 @@ impl NativePool {
         let input = Input { encoding, shape: Shape::Value, payload: Bytes::copy_from_slice(bytes) };
         let mailbox = Arc::clone(&self.mailbox);
         let completion = Box::new(move |outcome| mailbox.settle(ticket, outcome));
-        let call = self.pool.submit(CallRequest { function, input, options }, completion);
+        let call = self.pool.submit(Call { function, input, options }, completion);
         Ok(call.map_or(0.0, |call| call.0 as f64))
     }
 

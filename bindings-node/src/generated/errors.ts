@@ -86,16 +86,25 @@ export interface WorkerDeath {
     | 'close'
     | 'detached'
     | 'exit'
+    | 'idle'
+    | 'memory-limit'
     | 'not-started'
+    | 'oom-killer'
     | 'protocol'
+    | 'recycled'
     | 'signal'
     | 'start-timeout'
+    | 'unresponsive'
   /** The function whose call had to be killed, if that was the cause. */
   readonly culprit: string | null
   /** The last lines that it wrote to stderr. */
   readonly stderrTail: string
   /** How long it lived, in milliseconds. */
   readonly uptimeMs: number
+  /** Functions of the last calls that it had answered, the latest last. */
+  readonly lastCalls: readonly string[]
+  /** What it used in its last minute, in bytes, the latest last; empty where memory is not watched. */
+  readonly memory: readonly number[]
 }
 
 /** An error as the worker reported it. */

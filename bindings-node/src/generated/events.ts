@@ -39,17 +39,52 @@ export interface WorkerExitEvent {
   /** Calls it had answered. */
   readonly calls: number
   /** Why, in a word. */
-  readonly reason: 'crash' | 'start-failed' | 'shutdown'
+  readonly reason: 'crash' | 'recycled' | 'start-failed' | 'shutdown' | 'unresponsive'
   /** Why exactly. */
   readonly cause:
     | 'cancel-kill'
     | 'close'
     | 'detached'
     | 'exit'
+    | 'idle'
+    | 'memory-limit'
     | 'not-started'
+    | 'oom-killer'
     | 'protocol'
+    | 'recycled'
     | 'signal'
     | 'start-timeout'
+    | 'unresponsive'
+}
+
+/** A worker is going to be replaced. */
+export interface WorkerRecycleEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** The worker's place in the pool. */
+  readonly worker: number
+  /** Its process. */
+  readonly pid: number
+  /** Why. */
+  readonly reason: 'age' | 'calls' | 'memory' | 'reload'
+  /** What it was last seen to use, in bytes; null if memory is not watched. */
+  readonly memory: number | null
+  /** Calls it has answered. */
+  readonly calls: number
+  /** Whether it leaves before its replacement starts, because there is no memory for both. */
+  readonly cold: boolean
+}
+
+/** A worker without calls did not answer the health check and is killed. */
+export interface WorkerUnresponsiveEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** The worker's place in the pool. */
+  readonly worker: number
+  /** Its process. */
+  readonly pid: number
+  /** How long it had to answer, in milliseconds. */
+  readonly timeout: number
 }
 
 /** A worker printed or logged something. */
@@ -90,6 +125,16 @@ export interface CallRetryEvent {
   readonly retries: number
 }
 
+/** The code has changed and workers are going to be replaced. */
+export interface ReloadEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** What has changed. */
+  readonly files: readonly string[]
+  /** How many workers are going to be replaced. */
+  readonly replaced: number
+}
+
 /** A call was refused because the queue is full. Told once, until the queue has drained. */
 export interface QueueFullEvent {
   /** The pool's name. */
@@ -106,15 +151,27 @@ export interface QueueDrainEvent {
   readonly pool: string
 }
 
+/** Something about the pool that its owner should know and may want to change. */
+export interface WarningEvent {
+  /** The pool's name. */
+  readonly pool: string
+  /** What, in a sentence. */
+  readonly message: string
+}
+
 /** Every event of a pool and its data. */
 export interface PoolEvents {
   'worker:start': WorkerStartEvent
   'worker:ready': WorkerReadyEvent
   'worker:exit': WorkerExitEvent
+  'worker:recycle': WorkerRecycleEvent
+  'worker:unresponsive': WorkerUnresponsiveEvent
   'worker:log': WorkerLogEvent
   'call:retry': CallRetryEvent
+  'reload': ReloadEvent
   'queue:full': QueueFullEvent
   'queue:drain': QueueDrainEvent
+  'warning': WarningEvent
 }
 
 export type PoolEventName = keyof PoolEvents
@@ -124,8 +181,12 @@ export const eventNames = [
   'worker:start',
   'worker:ready',
   'worker:exit',
+  'worker:recycle',
+  'worker:unresponsive',
   'worker:log',
   'call:retry',
+  'reload',
   'queue:full',
   'queue:drain',
+  'warning',
 ] as const satisfies readonly PoolEventName[]

@@ -52,6 +52,16 @@ export interface PoolOptions {
    */
   concurrency?: number | null | undefined
   /**
+   * The fewest workers: so many are started with the pool, and `idleTimeout` stops none of them.
+   * @default 0
+   */
+  minWorkers?: number | null | undefined
+  /**
+   * How long a worker may have no calls before it is stopped, down to `minWorkers`. By default workers stay.
+   * @default none
+   */
+  idleTimeout?: Limit | null | undefined
+  /**
    * The most calls that may wait, beyond those that workers have room for. What is more is handled as
    * `whenFull` says.
    * @default 10000
@@ -63,10 +73,17 @@ export interface PoolOptions {
    */
   maxQueueBytes?: Size | null | undefined
   /**
-   * What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`.
+   * What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`; `wait` lets it
+   * wait for room, in the order of submission, at most `fullTimeout`.
    * @default reject
    */
-  whenFull?: 'reject' | null | undefined
+  whenFull?: 'reject' | 'wait' | null | undefined
+  /**
+   * The longest that a call may wait for room in a full queue with `whenFull` `wait`. Then it fails with
+   * `QUEUE_FULL`.
+   * @default none
+   */
+  fullTimeout?: Limit | null | undefined
   /**
    * The longest that one attempt of a call may run. Then the caller gets `TIMEOUT` at once, the worker is
    * asked to stop the call, and is killed if it does not within `cancelGrace`.
@@ -108,6 +125,61 @@ export interface PoolOptions {
    * @default 1m
    */
   startTimeout?: Duration | null | undefined
+  /**
+   * How often a worker without calls is asked whether it lives. Busy and starting workers are never asked:
+   * their calls' clocks protect them.
+   * @default 10s
+   */
+  healthInterval?: Limit | null | undefined
+  /**
+   * How long a worker without calls may take to answer the health check. Then it is killed and replaced at
+   * once.
+   * @default 10s
+   */
+  healthTimeout?: Duration | null | undefined
+  /**
+   * A worker that has answered so many calls, give or take 10 %, is replaced: the replacement is ready first,
+   * then the old one finishes what it has and leaves. No call fails or waits for it.
+   * @default none
+   */
+  maxCalls?: number | null | undefined
+  /**
+   * A worker whose processes use so much memory, give or take 10 %, is replaced in the same way. It is a soft
+   * limit: current memory, without what is shared, seen twice in a row, a second apart.
+   * @default none
+   */
+  maxMemory?: Size | null | undefined
+  /**
+   * A worker that has lived so long, give or take 10 %, is replaced in the same way.
+   * @default none
+   */
+  maxAge?: Limit | null | undefined
+  /**
+   * The most workers that are replaced at once. Each costs the memory of one more worker while its
+   * replacement starts.
+   * @default 1
+   */
+  maxReplacing?: number | null | undefined
+  /**
+   * How many threads numerical libraries may use in a worker: sets the variables of OpenMP, OpenBLAS, MKL,
+   * BLIS, NumExpr and Accelerate.
+   * @default as the libraries do
+   */
+  innerThreads?: number | null | undefined
+  /**
+   * Devices, one a worker: each worker has one that no other has, in the variable `GANGER_DEVICE` and as
+   * `context.device`. A device `cuda:N` also sets `CUDA_VISIBLE_DEVICES`. By default there are as many
+   * workers as devices.
+   * @default none
+   */
+  devices?: readonly string[] | null | undefined
+  /**
+   * Reloads the workers when their code changes: `true` watches the worker's file or folder, a path watches
+   * that. Workers are replaced one by one, ready before the old ones leave; code that cannot start keeps the
+   * old workers.
+   * @default false
+   */
+  watch?: boolean | string | URL | null | undefined
   /**
    * How often an idempotent call may run again after its worker died. It concerns no other calls: those never
    * repeat.
@@ -196,6 +268,18 @@ export interface CallOptions {
    * @default as the pool
    */
   cancelGrace?: Duration | null | undefined
+  /**
+   * Calls with the same text prefer the worker that served the last of them. It is a preference: if that
+   * worker has no room the call goes to another, and so do those after it.
+   * @default none
+   */
+  affinity?: string | null | undefined
+  /**
+   * Runs the call alone on its worker, whatever its `concurrency`. `node` is for clusters; a local pool
+   * treats both alike.
+   * @default as the function, else none
+   */
+  exclusive?: 'worker' | 'node' | null | undefined
   /**
    * Trace context that the function sees: `traceparent`, `tracestate`, `baggage` and names of your own. It
    * travels with every attempt.

@@ -47,6 +47,16 @@ pub enum Action {
         /// Why.
         reason: CancelReason,
     },
+    /// Ask a worker without calls whether it lives.
+    Ping {
+        /// Which worker.
+        worker: WorkerId,
+    },
+    /// A call that had found no room to wait has got it. Comes at most once a call, and never for one that was taken at once.
+    Admitted {
+        /// Which call.
+        call: CallId,
+    },
     /// Ask a worker to end when it can.
     Stop {
         /// Which worker.
@@ -97,6 +107,8 @@ pub enum KillCause {
     StartTimeout,
     /// It did not stop in time, or the pool ends at once.
     Close,
+    /// It did not answer a ping.
+    Unresponsive,
     /// It broke the protocol.
     Protocol,
 }

@@ -28,6 +28,25 @@ pub struct CallSpec {
     pub deadline: Option<Duration>,
     /// From asking the worker to stop this call to killing the worker.
     pub cancel_grace: Duration,
+    /// Calls with the same key prefer the same worker.
+    pub affinity: Option<u64>,
+    /// Alone on its worker.
+    pub exclusive: bool,
+    /// On this worker and no other, before all calls that wait; for calls to every worker.
+    pub pinned: Option<WorkerId>,
+}
+
+/// What a function may say of its calls, or the call of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Declaration {
+    /// May run again after its worker died.
+    pub idempotent: bool,
+    /// Most time of each attempt; none: as the call has it.
+    pub timeout: Option<Duration>,
+    /// What it takes of its worker's concurrency; none: as the call has it.
+    pub slots: Option<u32>,
+    /// Alone on its worker.
+    pub exclusive: bool,
 }
 
 /// Whether a function may have begun to run.
@@ -69,8 +88,14 @@ pub(crate) struct Call {
 
 #[derive(Debug)]
 pub(crate) enum CallState {
+    /// There is no room in the queue; it waits outside.
+    InLobby,
     Waiting,
-    Running { worker: WorkerId, since: Timestamp, started: Started },
+    Running {
+        worker: WorkerId,
+        since: Timestamp,
+        started: Started,
+    },
 }
 
 impl Call {
@@ -113,7 +138,7 @@ impl Call {
 
     pub(crate) fn started(&self) -> Started {
         let now = match self.state {
-            CallState::Waiting => Started::No,
+            CallState::InLobby | CallState::Waiting => Started::No,
             CallState::Running { started, .. } => started,
         };
         now.max(self.started_before)

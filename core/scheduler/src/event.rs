@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::failure::DeathCause;
 use crate::id::{CallId, WorkerId};
 use crate::input::Exit;
+use crate::recycle::RecycleReason;
 
 /// Something that happened in the pool.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +57,39 @@ pub enum Event {
     },
     /// The queue is empty again after it had been full.
     QueueDrain,
+    /// A worker is going to be replaced.
+    WorkerRecycle {
+        /// Which worker.
+        worker: WorkerId,
+        /// Why.
+        reason: RecycleReason,
+        /// What it was last seen to use, in bytes.
+        memory: Option<u64>,
+        /// Calls it has answered.
+        calls: u64,
+        /// Its replacement starts only when it is gone, because there is no memory for both.
+        cold: bool,
+    },
+    /// A worker without calls did not answer the health check.
+    WorkerUnresponsive {
+        /// Which worker.
+        worker: WorkerId,
+        /// How long it had.
+        timeout: Duration,
+    },
+    /// The code has changed and workers are going to be replaced.
+    Reload {
+        /// How many.
+        replaced: usize,
+    },
+    /// A worker that has not run a call yet uses more than the limit: replacing workers for their memory would never end, and is
+    /// given up.
+    MemoryFloor {
+        /// Which worker.
+        worker: WorkerId,
+        /// What it uses, in bytes.
+        memory: u64,
+    },
 }
 
 /// Why a worker is gone, in a word.
@@ -65,6 +99,10 @@ pub enum ExitReason {
     Crash,
     /// It never became ready.
     StartFailed,
+    /// It was replaced on purpose.
+    Recycled,
     /// It was no longer wanted.
     Shutdown,
+    /// It did not answer the health check.
+    Unresponsive,
 }

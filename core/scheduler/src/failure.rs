@@ -73,6 +73,12 @@ pub enum DeathCause {
     StartTimeout,
     /// Stopped or killed because the pool ends.
     Close,
+    /// Stopped because it had nothing to do.
+    Idle,
+    /// Stopped because it was replaced.
+    Recycled,
+    /// Killed for not answering a ping.
+    Unresponsive,
     /// Killed for breaking the protocol.
     Protocol,
     /// Its process could not be started.

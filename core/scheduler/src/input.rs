@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::call::CallSpec;
+use crate::call::{CallSpec, Declaration};
 use crate::id::{CallId, WorkerId};
 
 /// One thing that happened.
@@ -14,6 +14,13 @@ pub enum Input {
         call: CallId,
         /// What is asked.
         spec: CallSpec,
+    },
+    /// What a call's function says of itself has become known. A settled call is left as it is.
+    Declare {
+        /// Which call.
+        call: CallId,
+        /// What holds for it now.
+        declaration: Declaration,
     },
     /// The app no longer wants a call. Unknown and settled calls are ignored.
     Cancel {
@@ -27,6 +34,30 @@ pub enum Input {
     },
     /// Everything ends now.
     Terminate,
+    /// The app wants so many workers ready ahead of calls. More than the pool's size counts as its size.
+    Warm {
+        /// How many.
+        workers: u32,
+    },
+    /// The workers' code has changed.
+    Reload,
+    /// How much memory a worker uses.
+    Sample {
+        /// Which worker.
+        worker: WorkerId,
+        /// Private bytes of its process tree.
+        memory: u64,
+    },
+    /// How much memory is left for more workers.
+    Headroom {
+        /// Bytes; none: not known.
+        memory: Option<u64>,
+    },
+    /// A worker answered a ping.
+    Pong {
+        /// Which worker.
+        worker: WorkerId,
+    },
     /// A process that the pool did not start wants to be a worker of it.
     Attach {
         /// The shell's own number for it, returned in [`Action::Admit`](crate::Action::Admit).

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod affinity;
 mod backoff;
 mod call;
 mod config;
@@ -27,9 +28,11 @@ mod event;
 mod failure;
 mod id;
 mod input;
+mod lobby;
 mod phase;
 mod placement;
 mod queue;
+mod recycle;
 mod retry;
 mod roster;
 mod scaling;
@@ -40,14 +43,15 @@ mod timers;
 mod worker;
 
 pub use action::{Action, CancelReason, KillCause, Settlement};
-pub use call::{CallSpec, CallView, Started};
-pub use config::Config;
+pub use call::{CallSpec, CallView, Declaration, Started};
+pub use config::{Config, WhenFull};
 pub use event::{Event, ExitReason};
 pub use failure::{DeathCause, Failure};
 pub use id::{CallId, WorkerId};
 pub use input::{Exit, Input};
 pub use phase::PoolPhase;
 pub use placement::Placement;
+pub use recycle::RecycleReason;
 pub use scheduler::Scheduler;
 pub use stats::{Counters, Stats, WorkerView};
 pub use time::Timestamp;

@@ -107,6 +107,11 @@ impl<P: Copy + Ord> Placement<P> {
         self.room
     }
 
+    /// Whether a place takes a call of `slots` now.
+    pub fn fits(&self, place: P, slots: u32) -> bool {
+        self.seats.get(&place).is_some_and(|seat| seat.open && seat.free() >= slots)
+    }
+
     /// Slots in use at a place.
     pub fn used(&self, place: P) -> u32 {
         self.seats.get(&place).map_or(0, |seat| seat.used)

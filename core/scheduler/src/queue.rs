@@ -1,18 +1,42 @@
 //! Calls that wait: who is next, and whether there is room for one more.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::id::CallId;
+use crate::time::Timestamp;
 
-/// Where a call stands. Smaller goes first: higher priority, then calls that lost an attempt, then order of submission.
+/// A call of one priority more goes as if it had been submitted so much earlier: it passes whatever came less than that before
+/// it, and no call waits for ever.
+const AGEING: Duration = Duration::from_secs(10);
+
+/// Where a call stands. Smaller goes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Rank {
-    priority: std::cmp::Reverse<i32>,
+    /// Nanoseconds: when it was submitted, less its priority's head start.
+    turn: i128,
     line: Line,
     call: CallId,
 }
 
-/// The two lines of one priority.
+impl Rank {
+    fn new(call: CallId, line: Line, place: Place) -> Self {
+        let head_start =
+            i128::from(place.priority) * i128::try_from(AGEING.as_nanos()).expect("ten seconds fit");
+        let submitted =
+            i128::try_from(place.submitted_at.elapsed().as_nanos()).expect("64 bits fit into 127");
+        Self { turn: submitted - head_start, line, call }
+    }
+}
+
+/// What gives a call its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) priority: i32,
+    pub(crate) submitted_at: Timestamp,
+}
+
+/// Of calls with the same turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Line {
     /// Calls that had been assigned and come back. They were admitted once and count for no bound.
@@ -74,14 +98,14 @@ impl Queue {
         u64::from(newcomer.slots) <= beyond.room_left || within(beyond.calls, beyond.bytes)
     }
 
-    pub(crate) fn push_fresh(&mut self, call: CallId, priority: i32, slots: u32, bytes: u64) {
+    pub(crate) fn push_fresh(&mut self, call: CallId, place: Place, slots: u32, bytes: u64) {
         self.fresh += 1;
         self.fresh_bytes += bytes;
-        self.insert(Rank { priority: std::cmp::Reverse(priority), line: Line::Fresh, call }, slots, bytes);
+        self.insert(Rank::new(call, Line::Fresh, place), slots, bytes);
     }
 
-    pub(crate) fn push_returned(&mut self, call: CallId, priority: i32, slots: u32) {
-        self.insert(Rank { priority: std::cmp::Reverse(priority), line: Line::Returned, call }, slots, 0);
+    pub(crate) fn push_returned(&mut self, call: CallId, place: Place, slots: u32) {
+        self.insert(Rank::new(call, Line::Returned, place), slots, 0);
     }
 
     /// Takes a call out, wherever it stands. False if it does not wait.
@@ -94,6 +118,14 @@ impl Queue {
             self.fresh_bytes -= entry.bytes;
         }
         true
+    }
+
+    /// A waiting call takes so many slots after all. It keeps its place.
+    pub(crate) fn resize(&mut self, call: CallId, slots: u32) {
+        let Some(rank) = self.ranks.get(&call) else { return };
+        let entry = self.entries.get_mut(rank).expect("every rank has its entry");
+        self.slots = self.slots - u64::from(entry.slots) + u64::from(slots);
+        entry.slots = slots;
     }
 
     pub(crate) fn in_order(&self) -> impl Iterator<Item = Waiting> + '_ {
@@ -156,25 +188,39 @@ mod tests {
         queue.admits(Newcomer { slots: 1, bytes }, room, max_calls, max_bytes)
     }
 
+    /// Submitted after so many seconds.
+    fn at(seconds: u64, priority: i32) -> Place {
+        Place { priority, submitted_at: Timestamp::from_elapsed(Duration::from_secs(seconds)) }
+    }
+
     fn order(queue: &Queue) -> Vec<u64> {
         queue.in_order().map(|waiting| waiting.call.0).collect()
     }
 
     #[test]
-    fn higher_priority_first_then_returned_then_submission() {
+    fn higher_priority_first_then_order_of_submission() {
         let mut queue = Queue::default();
-        queue.push_fresh(CallId(1), 0, 1, 0);
-        queue.push_fresh(CallId(2), 5, 1, 0);
-        queue.push_fresh(CallId(3), 0, 1, 0);
-        queue.push_returned(CallId(5), 0, 1);
-        queue.push_returned(CallId(4), 0, 1);
-        assert_eq!(order(&queue), [2, 4, 5, 1, 3]);
+        queue.push_fresh(CallId(3), at(3, 0), 1, 0);
+        queue.push_fresh(CallId(4), at(4, 5), 1, 0);
+        queue.push_fresh(CallId(5), at(5, 0), 1, 0);
+        queue.push_returned(CallId(1), at(1, 0), 1);
+        queue.push_returned(CallId(2), at(2, 0), 1);
+        assert_eq!(order(&queue), [4, 1, 2, 3, 5]);
+    }
+
+    #[test]
+    fn a_call_that_waited_ten_seconds_a_priority_longer_is_passed_no_more() {
+        let mut queue = Queue::default();
+        queue.push_fresh(CallId(1), at(0, 0), 1, 0);
+        queue.push_fresh(CallId(2), at(19, 2), 1, 0);
+        queue.push_fresh(CallId(3), at(21, 2), 1, 0);
+        assert_eq!(order(&queue), [2, 1, 3]);
     }
 
     #[test]
     fn a_removed_call_frees_its_place_at_once() {
         let mut queue = Queue::default();
-        queue.push_fresh(CallId(1), 0, 2, 10);
+        queue.push_fresh(CallId(1), at(0, 0), 2, 10);
         assert!(!admits(&queue, 1, 0, 1, 100));
         assert!(queue.remove(CallId(1)));
         assert!(!queue.remove(CallId(1)));
@@ -186,19 +232,19 @@ mod tests {
     fn any_size_is_admitted_when_no_bytes_wait_and_returned_calls_count_for_nothing() {
         let mut queue = Queue::default();
         assert!(admits(&queue, 1_000, 0, 1, 10));
-        queue.push_returned(CallId(1), 0, 1);
+        queue.push_returned(CallId(1), at(0, 0), 1);
         assert!(admits(&queue, 1_000, 0, 1, 10));
-        queue.push_fresh(CallId(2), 0, 1, 1_000);
+        queue.push_fresh(CallId(2), at(0, 0), 1, 1_000);
         assert!(!admits(&queue, 1, 0, 5, 10));
     }
 
     #[test]
     fn calls_that_will_find_room_count_for_no_bound() {
         let mut queue = Queue::default();
-        queue.push_fresh(CallId(1), 0, 2, 1_000);
+        queue.push_fresh(CallId(1), at(0, 0), 2, 1_000);
         assert!(admits(&queue, 1_000, 3, 0, 0));
         assert!(!admits(&queue, 1_000, 2, 0, 0));
-        queue.push_fresh(CallId(2), 0, 2, 5);
+        queue.push_fresh(CallId(2), at(0, 0), 2, 5);
         assert!(admits(&queue, 5, 3, 2, 10));
         assert!(!admits(&queue, 6, 3, 2, 10));
         assert!(!admits(&queue, 5, 3, 1, 10));

@@ -11,9 +11,14 @@ pub(crate) enum AfterLoss {
     Fail,
 }
 
-/// Only a call that was declared harmless to repeat runs again, only so often, and never while the pool shuts down. A
-/// call that timed out, was cancelled or failed by itself has been settled before its worker died and never comes here.
+/// Only a call that was declared harmless to repeat runs again, only so often, never while the pool shuts down, and never
+/// when it was for that worker alone. A call that timed out, was cancelled or failed by itself has been settled before its worker died and never comes here.
 pub(crate) fn after_loss(call: &Call, pool_accepts_calls: bool) -> AfterLoss {
     let left = call.retries_used < call.spec.retries;
-    if call.spec.idempotent && left && pool_accepts_calls { AfterLoss::RunAgain } else { AfterLoss::Fail }
+    let elsewhere = call.spec.pinned.is_none();
+    if call.spec.idempotent && left && elsewhere && pool_accepts_calls {
+        AfterLoss::RunAgain
+    } else {
+        AfterLoss::Fail
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::config::Config;
 use crate::id::WorkerId;
+use crate::recycle::Limits;
 use crate::time::Timestamp;
 use crate::worker::{Origin, Phase, Worker};
 
@@ -19,16 +21,21 @@ pub(crate) struct Roster {
 struct Census {
     alive: u32,
     own_alive: u32,
+    own_starting: u32,
     starting: u32,
+    seats_held: u32,
 }
 
 impl Census {
-    fn tallies(&mut self, worker: &Worker) -> [(bool, &mut u32); 3] {
-        let alive = worker.is_alive();
+    fn tallies(&mut self, worker: &Worker) -> [(bool, &mut u32); 5] {
+        let (alive, own) = (worker.is_alive(), worker.origin == Origin::Spawned);
+        let starting = worker.phase == Phase::Starting;
         [
             (alive, &mut self.alive),
-            (alive && worker.origin == Origin::Spawned, &mut self.own_alive),
-            (worker.phase == Phase::Starting, &mut self.starting),
+            (alive && own, &mut self.own_alive),
+            (starting && own, &mut self.own_starting),
+            (starting, &mut self.starting),
+            (worker.holds_its_seat(), &mut self.seats_held),
         ]
     }
 
@@ -47,7 +54,7 @@ impl Census {
 
 impl Roster {
     /// Seats a new worker on the lowest free seat.
-    pub(crate) fn seat(&mut self, origin: Origin, now: Timestamp) -> WorkerId {
+    pub(crate) fn seat(&mut self, origin: Origin, config: &Config, now: Timestamp) -> WorkerId {
         let index = self.lowest_free_seat();
         if index as usize == self.generations.len() {
             self.generations.push(0);
@@ -55,7 +62,7 @@ impl Roster {
         let generation = self.generations[index as usize];
         self.generations[index as usize] += 1;
         let id = WorkerId { index, generation };
-        let worker = Worker::new(id, origin, now);
+        let worker = Worker::new(id, origin, Limits::new(config, id), now);
         self.census.add(&worker);
         self.workers.insert(id, worker);
         id
@@ -106,6 +113,16 @@ impl Roster {
         self.census.own_alive
     }
 
+    /// Workers of the pool's own making that are not ready yet.
+    pub(crate) fn own_starting(&self) -> u32 {
+        self.census.own_starting
+    }
+
+    /// Workers that leave and whose seats must stay empty until they are gone.
+    pub(crate) fn seats_held(&self) -> u32 {
+        self.census.seats_held
+    }
+
     /// Workers that are not ready yet.
     pub(crate) fn starting(&self) -> u32 {
         self.census.starting
@@ -127,11 +144,12 @@ impl Roster {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::worker::Leaving;
 
     #[test]
     fn a_seat_is_used_again_with_the_next_generation() {
         let mut roster = Roster::default();
-        let seat = |roster: &mut Roster| roster.seat(Origin::Spawned, Timestamp::ZERO);
+        let seat = |roster: &mut Roster| roster.seat(Origin::Spawned, &Config::default(), Timestamp::ZERO);
         let ids = [seat(&mut roster), seat(&mut roster), seat(&mut roster)];
         assert_eq!(ids.map(|id| (id.index, id.generation)), [(0, 0), (1, 0), (2, 0)]);
         roster.remove(ids[1]);
@@ -142,12 +160,12 @@ mod tests {
     #[test]
     fn the_census_follows_every_move() {
         let mut roster = Roster::default();
-        let own = roster.seat(Origin::Spawned, Timestamp::ZERO);
-        let guest = roster.seat(Origin::Attached, Timestamp::ZERO);
+        let own = roster.seat(Origin::Spawned, &Config::default(), Timestamp::ZERO);
+        let guest = roster.seat(Origin::Attached, &Config::default(), Timestamp::ZERO);
         assert_eq!((roster.own_alive(), roster.starting(), roster.any_alive()), (1, 2, true));
         roster.move_to(own, Phase::Ready { since: Timestamp::ZERO });
         assert_eq!((roster.own_alive(), roster.starting()), (1, 1));
-        roster.move_to(own, Phase::Stopping);
+        roster.move_to(own, Phase::Stopping { why: Leaving::Idle });
         roster.remove(guest);
         assert_eq!((roster.own_alive(), roster.starting(), roster.any_alive()), (0, 0, false));
     }

@@ -4,25 +4,30 @@
 mod calls;
 mod closing;
 mod dispatch;
+mod health;
+mod recycling;
 mod workers;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::action::{Action, CancelReason};
+use crate::affinity::Affinity;
 use crate::backoff::StartBackoff;
 use crate::call::{Call, CallState, CallView};
 use crate::config::Config;
 use crate::event::Event;
 use crate::id::{CallId, WorkerId};
 use crate::input::Input;
+use crate::lobby::Lobby;
 use crate::phase::PoolPhase;
 use crate::placement::Placement;
-use crate::queue::Queue;
+use crate::queue::{Newcomer, Queue};
 use crate::roster::Roster;
 use crate::stats::{Counters, Stats, WorkerView};
 use crate::time::Timestamp;
 use crate::timers::{TimerKey, Timers};
 use crate::worker::{Phase, Worker};
+use recycling::Recycling;
 
 /// The decisions of one pool. See the crate's page for the contract.
 #[derive(Debug)]
@@ -32,13 +37,20 @@ pub struct Scheduler {
     phase: PoolPhase,
     calls: BTreeMap<CallId, Call>,
     queue: Queue,
+    lobby: Lobby,
+    affinity: Affinity,
+    /// Workers that calls wait for which go to no other.
+    pinned_to: BTreeSet<WorkerId>,
     /// A call was refused since the queue was last empty.
     queue_was_full: bool,
     roster: Roster,
     placement: Placement<WorkerId>,
+    /// Workers that are gone or going and have no successor yet.
+    vacant: BTreeSet<WorkerId>,
     /// Workers wanted. Rises with demand; a death leaves it as it is.
     target: u32,
     backoff: StartBackoff,
+    recycling: Recycling,
     timers: Timers,
     counters: Counters,
     actions: VecDeque<Action>,
@@ -53,11 +65,16 @@ impl Scheduler {
             phase: PoolPhase::Running,
             calls: BTreeMap::new(),
             queue: Queue::default(),
+            lobby: Lobby::default(),
+            affinity: Affinity::default(),
+            pinned_to: BTreeSet::new(),
             queue_was_full: false,
             roster: Roster::default(),
             placement: Placement::default(),
+            vacant: BTreeSet::new(),
             target: 0,
             backoff: StartBackoff::default(),
+            recycling: Recycling::default(),
             timers: Timers::default(),
             counters: Counters::default(),
             actions: VecDeque::new(),
@@ -69,9 +86,15 @@ impl Scheduler {
         self.now = self.now.max(now);
         match input {
             Input::Submit { call, spec } => self.submit(call, spec),
+            Input::Declare { call, declaration } => self.declare(call, declaration),
             Input::Cancel { call } => self.cancel(call),
             Input::Close { timeout } => self.close(timeout),
             Input::Terminate => self.terminate(),
+            Input::Warm { workers } => self.warm(workers),
+            Input::Reload => self.reload(),
+            Input::Sample { worker, memory } => self.sample(worker, memory),
+            Input::Headroom { memory } => self.recycling.headroom = memory,
+            Input::Pong { worker } => self.pong(worker),
             Input::Attach { attachment } => self.attach(attachment),
             Input::Ready { worker } => self.worker_ready(worker),
             Input::Heard { worker, call } => self.heard(worker, call),
@@ -112,8 +135,33 @@ impl Scheduler {
             counters: self.counters,
             queued: self.queue.len(),
             queued_bytes: self.queue.bytes(),
+            in_lobby: self.lobby.len(),
             workers: self.roster.iter().map(|worker| view(worker, now)).collect(),
         }
+    }
+
+    /// The workers that take calls now, in order.
+    pub fn ready_workers(&self) -> Vec<WorkerId> {
+        self.roster.iter().filter(|worker| worker.is_ready()).map(|worker| worker.id).collect()
+    }
+
+    /// Whether a small call that is submitted now would find room to run or wait.
+    pub fn has_room(&self) -> bool {
+        let Config { max_queue, max_queue_bytes, .. } = self.config;
+        let newcomer = Newcomer { slots: 1, bytes: 0 };
+        self.phase.accepts_calls()
+            && self.lobby.is_empty()
+            && self.queue.admits(newcomer, self.room_to_come(), max_queue, max_queue_bytes)
+    }
+
+    /// Whether a call waits for room in the queue.
+    pub fn is_in_lobby(&self, call: CallId) -> bool {
+        self.lobby.contains(call)
+    }
+
+    /// Whether no call runs or waits.
+    pub fn is_drained(&self) -> bool {
+        self.calls.is_empty()
     }
 
     /// The calls that run or wait, oldest first.
@@ -122,7 +170,7 @@ impl Scheduler {
             call: id,
             age: now.since(call.submitted_at),
             worker: match call.state {
-                CallState::Waiting => None,
+                CallState::InLobby | CallState::Waiting => None,
                 CallState::Running { worker, .. } => Some(worker),
             },
             attempts: call.attempts,
@@ -131,14 +179,19 @@ impl Scheduler {
 
     fn fire(&mut self, key: TimerKey) {
         match key {
+            TimerKey::FullTimeout(call) => self.full_timeout(call),
             TimerKey::QueueTimeout(call) => self.queue_timeout(call),
             TimerKey::Timeout(call) => self.attempt_timeout(call),
             TimerKey::Deadline(call) => self.deadline(call),
             TimerKey::CancelGrace(worker, call) => self.grace_over(worker, call),
             TimerKey::WorkerStart(worker) => self.start_timeout(worker),
             TimerKey::WorkerStop(worker) => self.stop_timeout(worker),
+            TimerKey::Health(worker) => self.health_check(worker),
+            TimerKey::Ping(worker) => self.ping_timeout(worker),
+            TimerKey::Idle(worker) => self.idle_check(worker),
+            TimerKey::Age(worker) => self.too_old(worker),
             // Nothing to do but to look again at what should be started.
-            TimerKey::StartBackoff => {}
+            TimerKey::StartBackoff | TimerKey::RecyclePause => {}
             TimerKey::Close => self.close_timeout(),
         }
     }
@@ -146,9 +199,11 @@ impl Scheduler {
     /// What follows from any change: calls go to workers, workers start, a draining pool ends.
     fn settle_down(&mut self) {
         self.dispatch();
+        self.replace_due_workers();
+        self.admit_from_lobby();
         self.start_workers();
         self.fail_hopeless_calls();
-        if self.queue_was_full && self.queue.is_empty() {
+        if self.queue_was_full && self.queue.is_empty() && self.lobby.is_empty() {
             self.queue_was_full = false;
             self.emit(Event::QueueDrain);
         }
@@ -172,6 +227,8 @@ fn view(worker: &Worker, now: Timestamp) -> WorkerView {
         starting: worker.phase == Phase::Starting,
         running: worker.running.len() + worker.asked.len(),
         answered: worker.answered,
+        memory: worker.memory,
+        recycling: worker.recycle.is_some(),
         age: now.since(worker.born_at),
     }
 }

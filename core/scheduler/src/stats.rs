@@ -24,6 +24,16 @@ pub struct Counters {
     pub crashed: u64,
     /// Starts that failed.
     pub start_failed: u64,
+    /// Workers replaced because they had answered enough calls.
+    pub recycled_calls: u64,
+    /// Workers replaced for their memory.
+    pub recycled_memory: u64,
+    /// Workers replaced for their age.
+    pub recycled_age: u64,
+    /// Workers replaced because their code had changed.
+    pub recycled_reload: u64,
+    /// Workers killed for not answering a ping.
+    pub unresponsive: u64,
 }
 
 /// A picture of the pool at one moment.
@@ -35,6 +45,8 @@ pub struct Stats {
     pub queued: usize,
     /// Bytes of input waiting.
     pub queued_bytes: u64,
+    /// Calls that wait for room in the queue.
+    pub in_lobby: usize,
     /// Every worker whose process is not known to be gone.
     pub workers: Vec<WorkerView>,
 }
@@ -52,6 +64,10 @@ pub struct WorkerView {
     pub running: usize,
     /// Calls it has answered.
     pub answered: u64,
+    /// What it was last seen to use, in bytes.
+    pub memory: Option<u64>,
+    /// It is to be replaced, or leaves because it was.
+    pub recycling: bool,
     /// Since it was spawned.
     pub age: Duration,
 }

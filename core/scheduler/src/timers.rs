@@ -8,12 +8,23 @@ use crate::time::Timestamp;
 /// What a clock is about. One clock a key: setting it again moves it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum TimerKey {
+    FullTimeout(CallId),
     QueueTimeout(CallId),
     Timeout(CallId),
     Deadline(CallId),
     CancelGrace(WorkerId, CallId),
     WorkerStart(WorkerId),
     WorkerStop(WorkerId),
+    /// The next look whether a worker without calls should be pinged.
+    Health(WorkerId),
+    /// A ping must have been answered.
+    Ping(WorkerId),
+    /// The next look whether a worker without calls should go.
+    Idle(WorkerId),
+    /// A worker has lived long enough.
+    Age(WorkerId),
+    /// The next try to replace a worker after a replacement could not start.
+    RecyclePause,
     /// The next try to start a worker after failed ones.
     StartBackoff,
     Close,
@@ -37,6 +48,10 @@ impl Timers {
         if let Some(at) = self.due_at.remove(&key) {
             self.order.remove(&(at, key));
         }
+    }
+
+    pub(crate) fn is_set(&self, key: TimerKey) -> bool {
+        self.due_at.contains_key(&key)
     }
 
     /// Takes the earliest clock that is due.

@@ -1,11 +1,12 @@
 //! A worker from spawn to exit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::action::KillCause;
 use crate::failure::DeathCause;
 use crate::id::{CallId, WorkerId};
 use crate::input::Exit;
+use crate::recycle::{Limits, RecycleReason};
 use crate::time::Timestamp;
 
 #[derive(Debug)]
@@ -18,8 +19,21 @@ pub(crate) struct Worker {
     pub(crate) running: BTreeMap<CallId, u32>,
     /// Calls that it was asked to stop, whose callers are already settled. They hold their slots until it answers or dies.
     pub(crate) asked: BTreeMap<CallId, u32>,
+    /// Calls that wait for it and no other.
+    pub(crate) pinned: BTreeSet<CallId>,
     /// Calls it has answered.
     pub(crate) answered: u64,
+    pub(crate) limits: Limits,
+    /// Why it is to be replaced, once it is.
+    pub(crate) recycle: Option<RecycleReason>,
+    /// Whose place it will take when it is ready.
+    pub(crate) replaces: Option<WorkerId>,
+    /// What it was last seen to use, in bytes.
+    pub(crate) memory: Option<u64>,
+    /// Since when it has no calls; of no meaning while it has some.
+    pub(crate) idle_since: Timestamp,
+    /// When it was asked whether it lives, if it has not answered and had no call since.
+    pub(crate) pinged_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,14 +50,27 @@ pub(crate) enum Phase {
     Starting,
     /// Takes calls, unless it was asked to stop one.
     Ready { since: Timestamp },
+    /// Finishes the calls it has and gets no more; then it is stopped. If it is `cold`, its seat stays empty until it is gone.
+    Retiring { reason: RecycleReason, cold: bool },
     /// Asked to end; gets no calls.
-    Stopping,
-    /// Killed; its exit is on its way. `ready_since` is kept to tell what kind of death this is.
-    Killed { cause: KillCause, ready_since: Option<Timestamp> },
+    Stopping { why: Leaving },
+    /// Killed; its exit is on its way. What it was before tells what kind of death this is.
+    Killed { cause: KillCause, ready_since: Option<Timestamp>, leaving: Option<Leaving> },
+}
+
+/// Why a worker was asked to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Leaving {
+    /// The pool ends.
+    Close,
+    /// It had nothing to do.
+    Idle,
+    /// It was replaced, or its replacement waits for it to be gone.
+    Recycled { cold: bool },
 }
 
 impl Worker {
-    pub(crate) fn new(id: WorkerId, origin: Origin, now: Timestamp) -> Self {
+    pub(crate) fn new(id: WorkerId, origin: Origin, limits: Limits, now: Timestamp) -> Self {
         Self {
             id,
             origin,
@@ -51,7 +78,14 @@ impl Worker {
             phase: Phase::Starting,
             running: BTreeMap::new(),
             asked: BTreeMap::new(),
+            pinned: BTreeSet::new(),
             answered: 0,
+            limits,
+            recycle: None,
+            replaces: None,
+            memory: None,
+            idle_since: now,
+            pinged_at: None,
         }
     }
 
@@ -59,7 +93,7 @@ impl Worker {
     pub(crate) fn is_alive(&self) -> bool {
         match self.phase {
             Phase::Starting | Phase::Ready { .. } => true,
-            Phase::Stopping | Phase::Killed { .. } => false,
+            Phase::Retiring { .. } | Phase::Stopping { .. } | Phase::Killed { .. } => false,
         }
     }
 
@@ -68,7 +102,7 @@ impl Worker {
     }
 
     pub(crate) fn has_nothing(&self) -> bool {
-        self.running.is_empty() && self.asked.is_empty()
+        self.running.is_empty() && self.asked.is_empty() && self.pinned.is_empty()
     }
 
     /// When it became ready, if it ever did.
@@ -76,27 +110,57 @@ impl Worker {
         match self.phase {
             Phase::Starting => None,
             Phase::Ready { since } => Some(since),
-            // Only a worker that was ready is asked to stop; when is no longer of interest.
-            Phase::Stopping => Some(self.born_at),
+            // Only a worker that was ready retires or is asked to stop; when that was is no longer of interest.
+            Phase::Retiring { .. } | Phase::Stopping { .. } => Some(self.born_at),
             Phase::Killed { ready_since, .. } => ready_since,
         }
     }
 
+    /// What it was asked to end for, if it was.
+    pub(crate) fn leaving(&self) -> Option<Leaving> {
+        match self.phase {
+            Phase::Starting | Phase::Ready { .. } | Phase::Retiring { .. } => None,
+            Phase::Stopping { why } => Some(why),
+            Phase::Killed { leaving, .. } => leaving,
+        }
+    }
+
+    /// Its seat must not be filled before it is gone.
+    pub(crate) fn holds_its_seat(&self) -> bool {
+        let cold_leaving = matches!(self.leaving(), Some(Leaving::Recycled { cold: true }));
+        matches!(self.phase, Phase::Retiring { cold: true, .. }) || cold_leaving
+    }
+
     /// Why it died, given how its process ended.
     pub(crate) fn death_cause(&self, exit: Exit) -> DeathCause {
+        let by_itself = match exit {
+            Exit::Code(_) | Exit::Unknown => DeathCause::Exit,
+            Exit::Signal(_) => DeathCause::Signal,
+            Exit::NotStarted => DeathCause::NotStarted,
+            Exit::Detached => DeathCause::Detached,
+        };
         match (self.phase, exit) {
-            (Phase::Killed { cause: KillCause::CancelKill { culprit }, .. }, _) => {
-                DeathCause::CancelKill { culprit }
+            (Phase::Killed { cause, .. }, _) => match cause {
+                KillCause::CancelKill { culprit } => DeathCause::CancelKill { culprit },
+                KillCause::StartTimeout => DeathCause::StartTimeout,
+                KillCause::Protocol => DeathCause::Protocol,
+                KillCause::Unresponsive => DeathCause::Unresponsive,
+                KillCause::Close => self.leaving().map_or(DeathCause::Close, Leaving::cause),
+            },
+            (Phase::Stopping { why }, Exit::Code(0)) => why.cause(),
+            (Phase::Starting | Phase::Ready { .. } | Phase::Retiring { .. } | Phase::Stopping { .. }, _) => {
+                by_itself
             }
-            (Phase::Killed { cause: KillCause::StartTimeout, .. }, _) => DeathCause::StartTimeout,
-            (Phase::Killed { cause: KillCause::Protocol, .. }, _) => DeathCause::Protocol,
-            (Phase::Killed { cause: KillCause::Close, .. }, _) | (Phase::Stopping, Exit::Code(0)) => {
-                DeathCause::Close
-            }
-            (_, Exit::Code(_) | Exit::Unknown) => DeathCause::Exit,
-            (_, Exit::Signal(_)) => DeathCause::Signal,
-            (_, Exit::NotStarted) => DeathCause::NotStarted,
-            (_, Exit::Detached) => DeathCause::Detached,
+        }
+    }
+}
+
+impl Leaving {
+    fn cause(self) -> DeathCause {
+        match self {
+            Self::Close => DeathCause::Close,
+            Self::Idle => DeathCause::Idle,
+            Self::Recycled { .. } => DeathCause::Recycled,
         }
     }
 }

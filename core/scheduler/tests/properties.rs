@@ -1,6 +1,7 @@
 //! Random commands, faults and seeds against the laws that the observer checks after every step. `GANGER_HISTORIES` sets how
 //! many; a seed that fails is cut down to few commands and printed, `GANGER_SEED` runs that one alone.
 
+mod chance;
 mod commands;
 mod shrink;
 
@@ -51,6 +52,9 @@ fn a_law_that_is_broken_is_found_and_cut_down() {
 fn play(story: &Story) -> Result<History, Broken> {
     let mut simulator = Simulator::new(story.config.clone());
     simulator.script_starts(story.starts.iter().copied());
+    if let Some(footprint) = story.footprint {
+        simulator.sample(footprint);
+    }
     let verdict = live(&mut simulator, story);
     match verdict {
         Ok(()) => Ok(simulator.into_history()),

@@ -5,9 +5,16 @@ mod cancelling;
 mod clocks;
 mod closing;
 mod crashes;
+mod health;
+mod idling;
 mod placing;
+mod preferring;
 mod queueing;
+mod recycling;
+mod reloading;
+mod replacing;
 mod starting;
+mod waiting_for_room;
 
 use std::time::Duration;
 
@@ -21,14 +28,7 @@ fn ms(count: u64) -> Duration {
 
 /// The defaults of a pool, with one worker of one slot.
 fn config() -> Config {
-    Config {
-        workers: 1,
-        concurrency: 1,
-        max_queue: 10_000,
-        max_queue_bytes: 256 << 20,
-        start_timeout: ms(60_000),
-        stop_timeout: ms(5_000),
-    }
+    Config::default()
 }
 
 /// The defaults of a call.
@@ -44,6 +44,9 @@ fn call() -> CallSpec {
         timeout: None,
         deadline: None,
         cancel_grace: ms(2_000),
+        affinity: None,
+        exclusive: false,
+        pinned: None,
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) use describe::{describe, describe_input, of_settlement as describe_se
 pub(crate) use history::{History, Stimulus};
 pub(crate) use observer::Observer;
 pub(crate) use random::Random;
-pub(crate) use script::{Conduct, Run, Start};
+pub(crate) use script::{Conduct, Footprint, Run, Start};
 use world::World;
 
 /// More steps than any honest history has: a scheduler that spins is stopped here.
@@ -60,6 +60,11 @@ impl Simulator {
         self.world.script_starts(starts);
     }
 
+    /// From now on the memory of every worker that starts is looked at.
+    pub(crate) fn sample(&mut self, footprint: Footprint) {
+        self.world.sample(footprint);
+    }
+
     /// Submits a call that is answered in time.
     pub(crate) fn submit(&mut self, spec: CallSpec) -> CallId {
         self.submit_to(spec, [])
@@ -76,6 +81,18 @@ impl Simulator {
 
     pub(crate) fn close(&mut self, timeout: Option<Duration>) {
         self.tell(Input::Close { timeout });
+    }
+
+    pub(crate) fn warm(&mut self, workers: u32) {
+        self.tell(Input::Warm { workers });
+    }
+
+    pub(crate) fn reload(&mut self) {
+        self.tell(Input::Reload);
+    }
+
+    pub(crate) fn headroom(&mut self, memory: u64) {
+        self.tell(Input::Headroom { memory: Some(memory) });
     }
 
     pub(crate) fn terminate(&mut self) {

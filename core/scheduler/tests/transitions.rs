@@ -141,14 +141,7 @@ impl Scene {
 }
 
 fn config() -> Config {
-    Config {
-        workers: 1,
-        concurrency: 1,
-        max_queue: 1,
-        max_queue_bytes: 1_000,
-        start_timeout: Duration::from_secs(60),
-        stop_timeout: Duration::from_secs(5),
-    }
+    Config { workers: 1, concurrency: 1, max_queue: 1, max_queue_bytes: 1_000, ..Config::default() }
 }
 
 fn spec(idempotent: bool) -> CallSpec {
@@ -163,6 +156,9 @@ fn spec(idempotent: bool) -> CallSpec {
         timeout: None,
         deadline: None,
         cancel_grace: Duration::from_secs(2),
+        affinity: None,
+        exclusive: false,
+        pinned: None,
     }
 }
 

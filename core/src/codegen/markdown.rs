@@ -109,7 +109,7 @@ fn option_table(rows: impl Iterator<Item = &'static OptionRow>) -> String {
 
 fn option_type(kind: OptionKind) -> String {
     match kind {
-        OptionKind::Argv => "list of text".to_owned(),
+        OptionKind::Argv | OptionKind::Texts => "list of text".to_owned(),
         OptionKind::Choice(words) => {
             words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
         }

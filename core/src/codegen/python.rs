@@ -114,7 +114,7 @@ fn option_class(name: &str, doc: &str, rows: impl Iterator<Item = &'static Optio
 
 fn option_type(kind: OptionKind) -> String {
     match kind {
-        OptionKind::Argv => "Sequence[str]".to_owned(),
+        OptionKind::Argv | OptionKind::Texts => "Sequence[str]".to_owned(),
         OptionKind::Choice(words) => choice(words),
         OptionKind::Count { .. } => "int".to_owned(),
         OptionKind::Duration { never: true, .. } => "Limit".to_owned(),

@@ -117,7 +117,7 @@ fn option_interface(name: &str, doc: &str, rows: impl Iterator<Item = &'static O
 
 fn option_type(kind: OptionKind) -> String {
     match kind {
-        OptionKind::Argv => "readonly string[]".to_owned(),
+        OptionKind::Argv | OptionKind::Texts => "readonly string[]".to_owned(),
         OptionKind::Choice(words) => choice(words),
         OptionKind::Count { .. } => "number".to_owned(),
         OptionKind::Duration { never: true, .. } => "Limit".to_owned(),

@@ -16,14 +16,24 @@ choices! {
         Detached = "detached",
         /// It ended by itself.
         Exit = "exit",
+        /// It was stopped because it had nothing to do.
+        Idle = "idle",
+        /// It went over its hard memory limit.
+        MemoryLimit = "memory-limit",
         /// Its process could not be started.
         NotStarted = "not-started",
+        /// The system killed it because memory had run out.
+        OomKiller = "oom-killer",
         /// It was killed for breaking the protocol.
         Protocol = "protocol",
+        /// It was stopped because it was replaced.
+        Recycled = "recycled",
         /// A signal from elsewhere ended it.
         Signal = "signal",
         /// It was killed because it was not ready in time.
         StartTimeout = "start-timeout",
+        /// It was killed because it did not answer the health check.
+        Unresponsive = "unresponsive",
     }
 }
 
@@ -48,6 +58,10 @@ record! {
         pub stderr_tail: String,
         /// How long it lived, in milliseconds.
         pub uptime_ms: u64,
+        /// Functions of the last calls that it had answered, the latest last.
+        pub last_calls: Vec<String>,
+        /// What it used in its last minute, in bytes, the latest last; empty where memory is not watched.
+        pub memory: Vec<u64>,
     }
 
     /// An error as the worker reported it.
@@ -92,9 +106,26 @@ impl WorkerDeath {
                 (None, Some(code)) => format!("exited with code {code}"),
                 (None, None) => "ended".to_owned(),
             },
+            DeathCause::Idle => "was stopped because it had nothing to do".to_owned(),
+            DeathCause::MemoryLimit => format!("went over its memory_limit{}", self.manner()),
+            DeathCause::OomKiller => {
+                format!("was killed by the system because memory had run out{}", self.manner())
+            }
+            DeathCause::Recycled => "was replaced".to_owned(),
+            DeathCause::Unresponsive => "did not answer the health check and was killed".to_owned(),
             DeathCause::NotStarted => "could not be started".to_owned(),
             DeathCause::Protocol => "broke the protocol and was killed".to_owned(),
             DeathCause::StartTimeout => "was not ready in time and was killed".to_owned(),
+        }
+    }
+}
+
+impl WorkerDeath {
+    fn manner(&self) -> String {
+        match (self.signal, self.code) {
+            (Some(signal), _) => format!(" ({signal})"),
+            (None, Some(code)) => format!(" (exit code {code})"),
+            (None, None) => String::new(),
         }
     }
 }

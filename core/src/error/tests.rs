@@ -16,6 +16,8 @@ fn death() -> WorkerDeath {
         culprit: None,
         stderr_tail: "oh\nno\n".into(),
         uptime_ms: 12,
+        last_calls: Vec::new(),
+        memory: Vec::new(),
     }
 }
 
@@ -84,7 +86,7 @@ fn apps_see_every_field_in_their_spelling() {
             "exitCode": null,
             "signal": "SIGKILL",
             "worker": {
-                "pid": 4711, "index": 2, "generation": 1, "code": null, "signal": "SIGKILL", "cause": "signal",
+                "pid": 4711, "index": 2, "lastCalls": [], "memory": [], "generation": 1, "code": null, "signal": "SIGKILL", "cause": "signal",
                 "culprit": null, "stderrTail": "oh\nno\n", "uptimeMs": 12,
             },
             "report": null,

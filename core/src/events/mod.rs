@@ -5,6 +5,6 @@ mod table;
 
 pub use observers::{Observer, Observers, SubscriptionId};
 pub use table::{
-    CallRetry, EVENTS, Event, EventRow, ExitReason, LogSource, QueueDrain, QueueFull, WorkerExit, WorkerLog,
-    WorkerReady, WorkerStart,
+    CallRetry, EVENTS, Event, EventRow, ExitReason, LogSource, QueueDrain, QueueFull, RecycleReason, Reload,
+    Warning, WorkerExit, WorkerLog, WorkerReady, WorkerRecycle, WorkerStart, WorkerUnresponsive,
 };

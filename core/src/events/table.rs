@@ -11,10 +11,26 @@ choices! {
     pub enum ExitReason {
         /// It died, or was killed for what it did.
         Crash = "crash",
+        /// It was replaced on purpose.
+        Recycled = "recycled",
         /// It never became ready.
         StartFailed = "start-failed",
         /// It was no longer wanted.
         Shutdown = "shutdown",
+        /// It did not answer the health check.
+        Unresponsive = "unresponsive",
+    }
+
+    /// Why a worker is replaced on purpose.
+    pub enum RecycleReason {
+        /// It has lived long enough.
+        Age = "age",
+        /// It has answered enough calls.
+        Calls = "calls",
+        /// It uses too much memory.
+        Memory = "memory",
+        /// Its code has changed.
+        Reload = "reload",
     }
 
     /// Where a line of a worker came from.
@@ -95,6 +111,54 @@ record! {
         pub r#fn: Option<String>,
     }
 
+    /// A worker is going to be replaced.
+    pub struct WorkerRecycle {
+        /// The pool's name.
+        pub pool: String,
+        /// The worker's place in the pool.
+        pub worker: u32,
+        /// Its process.
+        pub pid: u32,
+        /// Why.
+        pub reason: RecycleReason,
+        /// What it was last seen to use, in bytes; null if memory is not watched.
+        pub memory: Option<u64>,
+        /// Calls it has answered.
+        pub calls: u64,
+        /// Whether it leaves before its replacement starts, because there is no memory for both.
+        pub cold: bool,
+    }
+
+    /// A worker without calls did not answer the health check and is killed.
+    pub struct WorkerUnresponsive {
+        /// The pool's name.
+        pub pool: String,
+        /// The worker's place in the pool.
+        pub worker: u32,
+        /// Its process.
+        pub pid: u32,
+        /// How long it had to answer, in milliseconds.
+        pub timeout: u64,
+    }
+
+    /// The code has changed and workers are going to be replaced.
+    pub struct Reload {
+        /// The pool's name.
+        pub pool: String,
+        /// What has changed.
+        pub files: Vec<String>,
+        /// How many workers are going to be replaced.
+        pub replaced: u64,
+    }
+
+    /// Something about the pool that its owner should know and may want to change.
+    pub struct Warning {
+        /// The pool's name.
+        pub pool: String,
+        /// What, in a sentence.
+        pub message: String,
+    }
+
     /// A call that was declared idempotent is going to run again, because its worker died.
     pub struct CallRetry {
         /// The pool's name.
@@ -169,10 +233,14 @@ events! {
     "worker:start" WorkerStart
     "worker:ready" WorkerReady
     "worker:exit" WorkerExit
+    "worker:recycle" WorkerRecycle
+    "worker:unresponsive" WorkerUnresponsive
     "worker:log" WorkerLog
     "call:retry" CallRetry
+    "reload" Reload
     "queue:full" QueueFull
     "queue:drain" QueueDrain
+    "warning" Warning
 }
 
 #[cfg(test)]

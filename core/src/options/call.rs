@@ -30,8 +30,21 @@ pub struct CallOptions {
     pub weight: Option<u8>,
     /// How long it may take to stop when asked to.
     pub cancel_grace: Option<Duration>,
+    /// Calls with the same key prefer the same worker.
+    pub affinity: Option<String>,
+    /// Alone on its worker, or on its node.
+    pub exclusive: Option<Exclusive>,
     /// Trace context for the worker.
     pub trace: BTreeMap<String, String>,
+}
+
+/// What a call has for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exclusive {
+    /// Its node. A local pool treats it as a worker.
+    Node,
+    /// Its worker.
+    Worker,
 }
 
 /// A limit that a call may lift.
@@ -96,6 +109,12 @@ pub(crate) static CALL_FIELDS: &[Field<CallOptions>] = &[
         "What the call costs a node, from 1 to 100. A local pool carries it and ignores it."),
     field("cancel_grace", OptionKind::Duration { zero: true, never: false }, AS_POOL, |o, v| o.cancel_grace = Some(v.duration()),
         "How long the call may take to stop once it was cancelled or timed out; then its worker is killed."),
+    field("affinity", OptionKind::Text, OptionDefault::Absent("none"), |o, v| o.affinity = Some(v.text()),
+        "Calls with the same text prefer the worker that served the last of them. It is a preference: if that worker has no room the call goes to \
+         another, and so do those after it."),
+    field("exclusive", OptionKind::Choice(&["worker", "node"]), OptionDefault::Absent("as the function, else none"),
+        |o, v| o.exclusive = Some(if v.choice() == "node" { Exclusive::Node } else { Exclusive::Worker }),
+        "Runs the call alone on its worker, whatever its `concurrency`. `node` is for clusters; a local pool treats both alike."),
     field("trace", OptionKind::TextMap, OptionDefault::Absent("none"), |o, v| o.trace = v.text_map(),
         "Trace context that the function sees: `traceparent`, `tracestate`, `baggage` and names of your own. It travels with every attempt."),
 ];

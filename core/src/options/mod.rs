@@ -17,11 +17,11 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use call::{CallOptions, Limit, call_options};
+pub use call::{CallOptions, Exclusive, Limit, call_options};
 pub use close::{CloseOptions, close_options};
 pub use cpus::usable_cpus;
 pub use error::OptionError;
-pub use pool::{Endpoint, PoolOptions, WhenFull, pool_options};
+pub use pool::{Endpoint, PoolOptions, Watch, WhenFull, pool_options};
 pub use surface::{Surface, camel};
 pub use table::{OptionDefault, OptionKind, OptionRow};
 pub use worker::WorkerCommand;

@@ -20,6 +20,10 @@ pub struct PoolOptions {
     pub name: String,
     /// The most workers; `None` is one for each usable CPU.
     pub workers: Option<u32>,
+    /// The fewest workers once calls or `warm` have started so many.
+    pub min_workers: u32,
+    /// How long a worker may have no calls before it is stopped.
+    pub idle_timeout: Option<Duration>,
     /// Slots of a worker.
     pub concurrency: NonZeroU32,
     /// The most calls that may wait.
@@ -28,6 +32,26 @@ pub struct PoolOptions {
     pub max_queue_bytes: u64,
     /// What a full queue does with another call.
     pub when_full: WhenFull,
+    /// The longest that a call may wait for room in a full queue.
+    pub full_timeout: Option<Duration>,
+    /// How often workers without calls are asked whether they live.
+    pub health_interval: Option<Duration>,
+    /// How long they may take to answer.
+    pub health_timeout: Duration,
+    /// A worker that has answered so many calls is replaced.
+    pub max_calls: Option<u64>,
+    /// A worker that uses so many bytes is replaced.
+    pub max_memory: Option<u64>,
+    /// A worker that has lived so long is replaced.
+    pub max_age: Option<Duration>,
+    /// The most workers that are replaced at once.
+    pub max_replacing: u32,
+    /// How many threads numerical libraries may use in a worker.
+    pub inner_threads: Option<u32>,
+    /// Devices, one a worker.
+    pub devices: Vec<String>,
+    /// What is watched for changes that reload the workers.
+    pub watch: Option<Watch>,
     /// The longest that one attempt may run.
     pub timeout: Option<Duration>,
     /// The longest that a call may wait for its first attempt.
@@ -63,6 +87,17 @@ pub enum WhenFull {
     /// It fails at once with `QUEUE_FULL`.
     #[default]
     Reject,
+    /// It waits for room, in the order of submission.
+    Wait,
+}
+
+/// What is watched for changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watch {
+    /// The worker's own file or folder.
+    Target,
+    /// This path.
+    At(PathBuf),
 }
 
 /// Where workers attach that a person starts by hand.
@@ -95,6 +130,10 @@ impl PoolOptions {
                 "option \"workers\" is 0, but must be at least 1 unless \"endpoint\" lets workers attach";
             return Err(OptionError::conflict("workers", surface, problem.to_owned()));
         }
+        if options.workers.is_some_and(|workers| options.min_workers > workers) {
+            let problem = "option \"min_workers\" is more than \"workers\"";
+            return Err(OptionError::conflict("min_workers", surface, problem.to_owned()));
+        }
         let name = draft.name.unwrap_or_else(|| worker.default_name());
         Ok(PoolOptions { worker, name, ..options })
     }
@@ -119,6 +158,18 @@ impl PoolDraft {
             worker: WorkerCommand::Command { argv: Vec::new() },
             name: String::new(),
             workers: None,
+            min_workers: 0,
+            idle_timeout: None,
+            full_timeout: None,
+            health_interval: None,
+            health_timeout: Duration::ZERO,
+            max_calls: None,
+            max_memory: None,
+            max_age: None,
+            max_replacing: 0,
+            inner_threads: None,
+            devices: Vec::new(),
+            watch: None,
             concurrency: NonZeroU32::MIN,
             max_queue: 0,
             max_queue_bytes: 0,
@@ -170,12 +221,19 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
     field("concurrency", OptionKind::Count { min: 1, max: 65_536 }, OptionDefault::Count(1),
         |d, v| d.options.concurrency = NonZeroU32::new(v.count()).expect("the row begins at 1"),
         "How many calls a worker runs at once. More than 1 suits calls that wait, and languages with real threads; a crash then costs all of them."),
+    field("min_workers", OptionKind::Count { min: 0, max: 4_096 }, OptionDefault::Count(0), |d, v| d.options.min_workers = v.count(),
+        "The fewest workers: so many are started with the pool, and `idle_timeout` stops none of them."),
+    field("idle_timeout", LIMIT, NONE, |d, v| d.options.idle_timeout = v.limit().duration(),
+        "How long a worker may have no calls before it is stopped, down to `min_workers`. By default workers stay."),
     field("max_queue", OptionKind::Count { min: 0, max: 10_000_000 }, OptionDefault::Count(10_000), |d, v| d.options.max_queue = v.count(),
         "The most calls that may wait, beyond those that workers have room for. What is more is handled as `when_full` says."),
     field("max_queue_bytes", OptionKind::Size, OptionDefault::Bytes(256 << 20), |d, v| d.options.max_queue_bytes = v.size(),
         "The most bytes of input that may wait. One call is admitted to an empty queue whatever its size."),
-    field("when_full", OptionKind::Choice(&["reject"]), OptionDefault::Choice("reject"), |d, _| d.options.when_full = WhenFull::Reject,
-        "What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`."),
+    field("when_full", OptionKind::Choice(&["reject", "wait"]), OptionDefault::Choice("reject"), |d, v| d.options.when_full = WhenFull::from_word(v.choice()),
+        "What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`; `wait` lets it wait for room, in the order of \
+         submission, at most `full_timeout`."),
+    field("full_timeout", LIMIT, NONE, |d, v| d.options.full_timeout = v.limit().duration(),
+        "The longest that a call may wait for room in a full queue with `when_full` `wait`. Then it fails with `QUEUE_FULL`."),
     field("timeout", LIMIT, NONE, |d, v| d.options.timeout = v.limit().duration(),
         "The longest that one attempt of a call may run. Then the caller gets `TIMEOUT` at once, the worker is asked to stop the call, and is \
          killed if it does not within `cancel_grace`."),
@@ -193,6 +251,28 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
     field("start_timeout", OptionKind::Duration { zero: false, never: false }, OptionDefault::Milliseconds(60_000),
         |d, v| d.options.start_timeout = v.duration(),
         "How long a worker may take from its start until it is ready, start-up hooks included. Then it is killed and the start has failed."),
+    field("health_interval", OptionKind::Duration { zero: false, never: true }, OptionDefault::Milliseconds(10_000), |d, v| d.options.health_interval = v.limit().duration(),
+        "How often a worker without calls is asked whether it lives. Busy and starting workers are never asked: their calls' clocks protect them."),
+    field("health_timeout", OptionKind::Duration { zero: false, never: false }, OptionDefault::Milliseconds(10_000), |d, v| d.options.health_timeout = v.duration(),
+        "How long a worker without calls may take to answer the health check. Then it is killed and replaced at once."),
+    field("max_calls", OptionKind::Count { min: 1, max: 1_000_000_000_000 }, NONE, |d, v| d.options.max_calls = Some(v.count()),
+        "A worker that has answered so many calls, give or take 10 %, is replaced: the replacement is ready first, then the old one finishes \
+         what it has and leaves. No call fails or waits for it."),
+    field("max_memory", OptionKind::Size, NONE, |d, v| d.options.max_memory = Some(v.size()),
+        "A worker whose processes use so much memory, give or take 10 %, is replaced in the same way. It is a soft limit: current memory, \
+         without what is shared, seen twice in a row, a second apart."),
+    field("max_age", LIMIT, NONE, |d, v| d.options.max_age = v.limit().duration(),
+        "A worker that has lived so long, give or take 10 %, is replaced in the same way."),
+    field("max_replacing", OptionKind::Count { min: 1, max: 4_096 }, OptionDefault::Count(1), |d, v| d.options.max_replacing = v.count(),
+        "The most workers that are replaced at once. Each costs the memory of one more worker while its replacement starts."),
+    field("inner_threads", OptionKind::Count { min: 1, max: 4_096 }, OptionDefault::Absent("as the libraries do"), |d, v| d.options.inner_threads = Some(v.count()),
+        "How many threads numerical libraries may use in a worker: sets the variables of OpenMP, OpenBLAS, MKL, BLIS, NumExpr and Accelerate."),
+    field("devices", OptionKind::Texts, OptionDefault::Absent("none"), |d, v| d.options.devices = v.list(),
+        "Devices, one a worker: each worker has one that no other has, in the variable `GANGER_DEVICE` and as `context.device`. A device \
+         `cuda:N` also sets `CUDA_VISIBLE_DEVICES`. By default there are as many workers as devices."),
+    field("watch", OptionKind::FlagOrPath, OptionDefault::Absent("false"), |d, v| d.options.watch = Watch::from_option(v),
+        "Reloads the workers when their code changes: `true` watches the worker's file or folder, a path watches that. Workers are replaced one \
+         by one, ready before the old ones leave; code that cannot start keeps the old workers."),
     field("retries", OptionKind::Count { min: 0, max: 1_000 }, OptionDefault::Count(1), |d, v| d.options.retries = v.count(),
         "How often an idempotent call may run again after its worker died. It concerns no other calls: those never repeat."),
     field("max_payload", OptionKind::Size, OptionDefault::Bytes(4 << 30), |d, v| d.options.max_payload = v.size(),
@@ -206,6 +286,21 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
     field("endpoint", OptionKind::FlagOrPath, OptionDefault::Absent("false"), |d, v| d.options.endpoint = Endpoint::from_option(v),
         "Lets workers attach that you start by hand, under a debugger for example. `true` listens in a private directory, a path there."),
 ];
+
+impl WhenFull {
+    fn from_word(word: &str) -> WhenFull {
+        if word == "wait" { WhenFull::Wait } else { WhenFull::Reject }
+    }
+}
+
+impl Watch {
+    fn from_option(value: super::table::OptionValue) -> Option<Watch> {
+        if let super::table::OptionValue::Flag(on) = value {
+            return on.then_some(Watch::Target);
+        }
+        Some(Watch::At(value.text().into()))
+    }
+}
 
 impl Endpoint {
     fn from_option(value: OptionValue) -> Option<Endpoint> {

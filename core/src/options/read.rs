@@ -37,7 +37,7 @@ fn read(row: &OptionRow, value: &Value, surface: Surface) -> Result<OptionValue,
 
 fn accept(kind: OptionKind, value: &Value, surface: Surface) -> Option<OptionValue> {
     match kind {
-        OptionKind::Argv => texts(value).map(OptionValue::List),
+        OptionKind::Argv | OptionKind::Texts => texts(value).map(OptionValue::List),
         OptionKind::Choice(words) => {
             let text = value.as_str()?;
             words.iter().find(|word| **word == text).map(|word| OptionValue::Choice(word))
@@ -62,6 +62,7 @@ fn accept(kind: OptionKind, value: &Value, surface: Surface) -> Option<OptionVal
 pub(crate) fn expected(kind: OptionKind, surface: Surface) -> String {
     match kind {
         OptionKind::Argv => "a list of texts: the program and its arguments".to_owned(),
+        OptionKind::Texts => "a list of texts, at least one".to_owned(),
         OptionKind::Choice(words) => format!("one of: {}", words.join(", ")),
         OptionKind::Count { min, max: i64::MAX } => format!("a whole number of at least {min}"),
         OptionKind::Count { min, max } => format!("a whole number from {min} to {max}"),

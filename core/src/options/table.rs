@@ -51,6 +51,8 @@ pub enum OptionKind {
     Size,
     /// Text that is not empty.
     Text,
+    /// Texts, at least one.
+    Texts,
     /// Names and texts.
     TextMap,
 }
@@ -141,6 +143,11 @@ impl OptionValue {
 
     pub(crate) fn limit(self) -> Limit {
         if self == OptionValue::Never { Limit::Never } else { Limit::After(self.duration()) }
+    }
+
+    pub(crate) fn choice(self) -> &'static str {
+        let OptionValue::Choice(word) = self else { unreachable!("{self:?} is not a choice") };
+        word
     }
 
     pub(crate) fn flag(self) -> bool {

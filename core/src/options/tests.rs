@@ -23,7 +23,7 @@ fn refusal(result: Result<PoolOptions, OptionError>) -> String {
 /// One good value for each kind, as each language writes it.
 fn example(kind: OptionKind) -> Value {
     match kind {
-        OptionKind::Argv => json!(["./worker", ""]),
+        OptionKind::Argv | OptionKind::Texts => json!(["./worker", ""]),
         OptionKind::Choice(words) => json!(words[0]),
         OptionKind::Count { min, .. } => json!(min.max(1)),
         OptionKind::Duration { .. } => json!("1m30s"),
@@ -51,7 +51,7 @@ fn every_row_can_be_set_in_every_language() {
             }
             let options = pool(given, surface).unwrap();
             let plain = PoolOptions::new(WorkerCommand::Python { target: "p.py".into(), interpreter: None });
-            let is_default = matches!(row.name, "when_full" | "retries" | "concurrency");
+            let is_default = matches!(row.name, "when_full" | "retries" | "concurrency" | "max_replacing");
             assert_eq!(options == plain, is_default, "{}", row.name);
         }
     }
@@ -66,6 +66,18 @@ fn the_defaults_are_those_of_the_table() {
             worker: WorkerCommand::Python { target: "workers/prices.py".into(), interpreter: None },
             name: "prices".into(),
             workers: None,
+            min_workers: 0,
+            idle_timeout: None,
+            full_timeout: None,
+            health_interval: Some(Duration::from_secs(10)),
+            health_timeout: Duration::from_secs(10),
+            max_calls: None,
+            max_memory: None,
+            max_age: None,
+            max_replacing: 1,
+            inner_threads: None,
+            devices: Vec::new(),
+            watch: None,
             concurrency: 1.try_into().unwrap(),
             max_queue: 10_000,
             max_queue_bytes: 256 << 20,
@@ -151,7 +163,7 @@ fn an_unknown_option_is_named_with_the_nearest_known_one() {
     );
     assert_eq!(elsewhere.name(), "workers");
     // What does not exist yet is not silently taken.
-    for later in ["maxMemory", "idleTimeout", "minWorkers", "watch"] {
+    for later in ["sharedMemory", "wasm", "arena"] {
         assert!(wrong(later, Surface::Node).starts_with("unknown option"), "{later}");
     }
 }
@@ -222,7 +234,7 @@ fn texts_lists_and_maps_hold_what_a_process_can_be_given() {
         json!({"python": "x", "env": {"A=B": "x"}}),
         json!({"python": "x", "env": {"": "x"}}),
         json!({"python": "x", "env": {"GANGER_TOKEN": "x"}}),
-        json!({"python": "x", "whenFull": "wait"}),
+        json!({"python": "x", "whenFull": "sulk"}),
         json!({"python": "x", "cwd": 3}),
     ] {
         assert!(pool(wrong.clone(), Surface::Node).is_err(), "{wrong}");

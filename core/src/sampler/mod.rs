@@ -1,5 +1,6 @@
 //! How much memory a worker and whatever it started have now.
 
+mod headroom;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 mod linux;
 mod portable;
@@ -7,6 +8,8 @@ mod tree;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use headroom::{headroom, oom_kills};
 
 /// Reads memory from the operating system. It may take a millisecond or more: not for the runtime's thread.
 pub(crate) trait Sampler: Send {
@@ -16,7 +19,6 @@ pub(crate) trait Sampler: Send {
     /// The private bytes of one worker's tree with every page that several processes have counted once, which `sample`
     /// cannot see. Costs a millisecond a process and holds the process up meanwhile: only before a worker of several
     /// processes is replaced. None where the system does not tell.
-    #[cfg_attr(not(test), expect(dead_code, reason = "what replaces workers for their memory asks it"))]
     fn confirm(&mut self, pid: u32) -> Option<u64>;
 }
 

@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ganger_protocol::message::{Call, Cancel, CancelReason as WireReason, Stop};
+use ganger_protocol::message::{Call as WireCall, Cancel, CancelReason as WireReason, Stop};
 use ganger_protocol::{Frame, Kind, Lane};
 use ganger_scheduler::{Action, CallId, CancelReason, KillCause, Timestamp, WorkerId};
 
 use super::Aftermath;
 use super::books::{Books, Closed, Member, Process};
+use crate::sampler;
 
 impl Books {
     pub(super) fn carry_out(&mut self, now: Timestamp, aftermath: &mut Aftermath) {
         while let Some(action) = self.scheduler.poll_action() {
             match action {
                 Action::Spawn { worker } => {
-                    self.crew.insert(worker, Member::new(Process::Coming { killed: false }, now));
+                    let member = self.recruit(now);
+                    self.crew.insert(worker, member);
                     aftermath.spawn(worker);
                 }
                 Action::Admit { attachment, worker } => self.admit(attachment, worker, now, aftermath),
@@ -24,6 +26,12 @@ impl Books {
                     self.assign(worker, call, attempt, remaining, now, aftermath);
                 }
                 Action::Cancel { worker, call, reason } => self.ask_to_stop(worker, call, reason, aftermath),
+                Action::Ping { worker } => self.ping(worker, aftermath),
+                Action::Admitted { call } => {
+                    if let Some(admitted) = self.calls.get_mut(&call).and_then(|call| call.admitted.take()) {
+                        aftermath.run(admitted);
+                    }
+                }
                 Action::Stop { worker, timeout } => self.stop(worker, timeout, aftermath),
                 Action::Kill { worker, cause } => self.kill(worker, cause, aftermath),
                 Action::Settle { call, settlement } => self.settle(call, settlement, now, aftermath),
@@ -38,6 +46,15 @@ impl Books {
                     }
                 }
             }
+        }
+    }
+
+    fn recruit(&self, now: Timestamp) -> Member {
+        Member {
+            device: self.free_device(),
+            memory_limit: self.memory_limit,
+            oom_kills_at_birth: sampler::oom_kills(),
+            ..Member::new(Process::Coming { killed: false }, now)
         }
     }
 
@@ -57,18 +74,18 @@ impl Books {
         call.assigned_at = Some(now);
         member.last_seq += 1;
         member.in_flight.insert(member.last_seq, id);
-        let request = &call.request;
-        let trace = &request.options.trace;
-        let body = Call {
-            function: &request.function,
+        let asked = &call.call;
+        let trace = &asked.options.trace;
+        let body = WireCall {
+            function: &asked.function,
             attempt,
             timeout_ms: remaining.map(milliseconds),
-            shape: request.input.shape,
+            shape: asked.input.shape,
             context: (!trace.is_empty()).then_some(std::borrow::Cow::Borrowed(trace)),
         };
         let frame = Frame::new(Kind::Call, member.last_seq)
             .with_body(body.encode())
-            .with_payload(request.input.encoding, request.input.payload.clone());
+            .with_payload(asked.input.encoding, asked.input.payload.clone());
         link.push(Lane::Data, frame);
         aftermath.flush(link);
     }
@@ -82,7 +99,7 @@ impl Books {
     ) {
         let Some(member) = self.crew.get_mut(&worker) else { return };
         if let Some(pending) = self.calls.get(&call) {
-            member.asked.insert(call, Arc::clone(&pending.request.function));
+            member.asked.insert(call, Arc::clone(&pending.call.function));
         }
         let (Some(seq), Some(link)) = (member.seq_of(call), member.link()) else { return };
         let reason = match reason {
@@ -99,6 +116,16 @@ impl Books {
         let body = Stop { reason: "close".to_owned(), timeout_ms: milliseconds(timeout) };
         link.push(Lane::Data, Frame::new(Kind::Stop, 0).with_body(body.encode()));
         aftermath.flush(Arc::clone(link));
+    }
+
+    fn ping(&mut self, worker: WorkerId, aftermath: &mut Aftermath) {
+        let Some(member) = self.crew.get_mut(&worker) else { return };
+        member.last_seq += 1;
+        let frame = Frame::new(Kind::Ping, member.last_seq);
+        if let Some(link) = member.link().cloned() {
+            link.push(Lane::Data, frame);
+            aftermath.flush(link);
+        }
     }
 
     fn kill(&mut self, worker: WorkerId, cause: KillCause, aftermath: &mut Aftermath) {

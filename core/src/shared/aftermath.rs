@@ -5,8 +5,9 @@ use std::sync::Arc;
 use ganger_scheduler::WorkerId;
 
 use super::Shared;
-use crate::call::{Completion, Outcome};
+use crate::call::{Completion, Outcome, Waiter};
 use crate::crew::{self, Lanes};
+use crate::error::Error;
 use crate::events::{Event, Observers};
 use crate::link::Link;
 use crate::process::WorkerProcess;
@@ -21,6 +22,7 @@ pub(crate) struct Aftermath {
     settled: Vec<(Completion, Outcome)>,
     events: Vec<Event>,
     ended: Vec<Box<dyn FnOnce() + Send>>,
+    told: Vec<(Waiter, Result<(), Box<Error>>)>,
 }
 
 impl Aftermath {
@@ -48,6 +50,15 @@ impl Aftermath {
 
     pub(crate) fn emit(&mut self, event: Event) {
         self.events.push(event);
+    }
+
+    pub(super) fn tell_waiter(&mut self, waiter: Waiter, verdict: Result<(), Box<Error>>) {
+        self.told.push((waiter, verdict));
+    }
+
+    /// After the callers have been told; for whoever waits in an app.
+    pub(super) fn run(&mut self, notice: Box<dyn FnOnce() + Send>) {
+        self.ended.push(notice);
     }
 
     pub(super) fn announce_end(&mut self, waiting: Vec<Box<dyn FnOnce() + Send>>) {
@@ -78,6 +89,9 @@ impl Aftermath {
         }
         for (worker, lanes) in self.attachments {
             crew::take_in(shared, worker, lanes);
+        }
+        for (waiter, verdict) in self.told {
+            waiter(verdict);
         }
         for announce in self.ended {
             announce();

@@ -1,18 +1,23 @@
 //! The pool's books: the scheduler, and beside it what it must not see — payloads, callers, links, processes.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use ganger_protocol::message::{Contract, ErrorReport};
-use ganger_scheduler::{CallId, Config, Input as News, Scheduler, Timestamp, WorkerId};
+use ganger_scheduler::{
+    CallId, Config, Input as News, Scheduler, Timestamp, WhenFull as WhenQueueFull, WorkerId,
+};
 use tokio::sync::Notify;
 
 use super::Aftermath;
-use crate::call::{CallRequest, Completion, Outcome};
+use super::past::Past;
+use super::waits::Waits;
+use crate::call::{Call, Completion, Outcome};
 use crate::crew::Lanes;
 use crate::error::{ErrorCode, WorkerDeath};
 use crate::link::Link;
-use crate::options::PoolOptions;
+use crate::options::{PoolOptions, WhenFull};
 use crate::process::WorkerProcess;
 use crate::stats::Latencies;
 
@@ -27,6 +32,14 @@ pub(crate) struct Books {
     /// What the last start that failed had to say.
     pub(crate) last_start_failure: Option<Arc<StartFailure>>,
     pub(crate) closed: Closed,
+    /// Who waits for something to become so.
+    pub(crate) waits: Waits,
+    /// What ready workers say of their functions, by name.
+    pub(super) contracts: HashMap<String, Contract>,
+    pub(super) devices: Vec<Arc<str>>,
+    pub(super) memory_limit: Option<u64>,
+    /// What has changed, while the scheduler is being told of it.
+    pub(crate) changed_files: Vec<String>,
     pub(super) pool: Arc<str>,
     pub(super) attachments: HashMap<u64, Lanes>,
     /// The answer that the news being told is about; taken when the scheduler settles its call.
@@ -65,10 +78,12 @@ pub(crate) enum Closed {
 
 /// A call that is not settled.
 pub(crate) struct PendingCall {
-    pub(crate) request: CallRequest,
+    pub(crate) call: Call,
     pub(crate) completion: Completion,
     pub(crate) submitted_at: Timestamp,
     pub(crate) assigned_at: Option<Timestamp>,
+    /// Told when the call has got room to wait; none once it has.
+    pub(crate) admitted: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// A worker, as far as the shell knows it.
@@ -87,6 +102,13 @@ pub(crate) struct Member {
     pub(crate) violation: Option<String>,
     /// Killed for not being ready in time.
     pub(crate) too_slow: bool,
+    /// Its hard limit, if it has one.
+    pub(crate) memory_limit: Option<u64>,
+    /// How many processes the system had killed for memory when it began, if the system counts them.
+    pub(crate) oom_kills_at_birth: Option<u64>,
+    /// The device that it is bound to.
+    pub(crate) device: Option<Arc<str>>,
+    pub(crate) past: Past,
 }
 
 /// The process behind a worker.
@@ -135,22 +157,19 @@ pub(crate) struct Obituary {
 
 impl Books {
     pub(super) fn new(options: &PoolOptions, workers: u32) -> Self {
-        let config = Config {
-            workers,
-            concurrency: options.concurrency.get(),
-            max_queue: options.max_queue as usize,
-            max_queue_bytes: options.max_queue_bytes,
-            start_timeout: options.start_timeout,
-            stop_timeout: options.stop_timeout,
-        };
         Self {
-            scheduler: Scheduler::new(config),
+            scheduler: Scheduler::new(config(options, workers)),
             calls: HashMap::new(),
             crew: HashMap::new(),
             latencies: Latencies::new(),
             tally: Tally::default(),
             last_start_failure: None,
             closed: Closed::NotYet(Vec::new()),
+            waits: Waits::default(),
+            contracts: HashMap::new(),
+            devices: options.devices.iter().map(|device| device.as_str().into()).collect(),
+            memory_limit: options.memory_limit,
+            changed_files: Vec::new(),
             pool: options.name.as_str().into(),
             attachments: HashMap::new(),
             answer: None,
@@ -160,11 +179,26 @@ impl Books {
         }
     }
 
-    pub(super) fn enter(&mut self, request: CallRequest, completion: Completion, now: Timestamp) -> CallId {
+    pub(super) fn enter(&mut self, call: Call, completion: Completion, now: Timestamp) -> CallId {
         self.next_call += 1;
         let id = CallId(self.next_call);
-        self.calls.insert(id, PendingCall { request, completion, submitted_at: now, assigned_at: None });
+        let pending = PendingCall { call, completion, submitted_at: now, assigned_at: None, admitted: None };
+        self.calls.insert(id, pending);
         id
+    }
+
+    /// The device with the fewest workers: each has one of its own, but that a replacement shares its predecessor's.
+    pub(super) fn free_device(&self) -> Option<Arc<str>> {
+        let holders = |device: &Arc<str>| {
+            self.crew.values().filter(|member| member.device.as_ref() == Some(device)).count()
+        };
+        self.devices.iter().min_by_key(|device| holders(device)).cloned()
+    }
+
+    pub(crate) fn note_memory(&mut self, worker: WorkerId, bytes: u64) {
+        if let Some(member) = self.crew.get_mut(&worker) {
+            member.past.sampled(bytes);
+        }
     }
 
     /// The pool's name.
@@ -176,6 +210,19 @@ impl Books {
     pub(crate) fn tell(&mut self, now: Timestamp, news: News, aftermath: &mut Aftermath) {
         self.scheduler.handle(now, news);
         self.carry_out(now, aftermath);
+    }
+
+    /// Has `admitted` told as soon as the call no longer waits for room in the queue.
+    pub(super) fn tell_when_admitted(
+        &mut self,
+        call: CallId,
+        admitted: Box<dyn FnOnce() + Send>,
+        aftermath: &mut Aftermath,
+    ) {
+        match self.calls.get_mut(&call) {
+            Some(pending) if self.scheduler.is_in_lobby(call) => pending.admitted = Some(admitted),
+            Some(_) | None => aftermath.run(admitted),
+        }
     }
 
     /// The contract of a function, as any ready worker tells it.
@@ -198,6 +245,10 @@ impl Member {
             born_at,
             violation: None,
             too_slow: false,
+            memory_limit: None,
+            oom_kills_at_birth: None,
+            device: None,
+            past: Past::default(),
         }
     }
 
@@ -223,9 +274,42 @@ impl Member {
     }
 }
 
+/// What the scheduler must know of a pool's options.
+fn config(options: &PoolOptions, workers: u32) -> Config {
+    Config {
+        workers,
+        min_workers: options.min_workers.min(workers),
+        idle_timeout: options.idle_timeout,
+        concurrency: options.concurrency.get(),
+        max_queue: options.max_queue as usize,
+        max_queue_bytes: options.max_queue_bytes,
+        when_full: match options.when_full {
+            WhenFull::Reject => WhenQueueFull::Reject,
+            WhenFull::Wait => WhenQueueFull::Wait { timeout: options.full_timeout },
+        },
+        start_timeout: options.start_timeout,
+        stop_timeout: options.stop_timeout,
+        health_interval: options.health_interval,
+        health_timeout: options.health_timeout,
+        max_calls: options.max_calls,
+        max_age: options.max_age,
+        max_memory: options.max_memory,
+        memory_samples: MEMORY_SAMPLES,
+        jitter_percent: JITTER_PERCENT,
+        max_replacing: options.max_replacing,
+        // Another pool's workers should not expire in step with this one's, even after the same start.
+        seed: RandomState::new().hash_one(&options.name),
+    }
+}
+
+/// Samples in a row over the limit before a worker is replaced.
+const MEMORY_SAMPLES: u32 = 2;
+/// How far each worker's limits are moved, so that workers do not expire together.
+const JITTER_PERCENT: u32 = 10;
+
 impl std::fmt::Debug for PendingCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PendingCall").field("request", &self.request).finish_non_exhaustive()
+        f.debug_struct("PendingCall").field("call", &self.call).finish_non_exhaustive()
     }
 }
 

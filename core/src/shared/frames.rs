@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use ganger_protocol::message::{ErrorReport as WireReport, Hello, Log, Ready, Welcome};
+use ganger_protocol::message::{Contract, ErrorReport as WireReport, Hello, Log, Ready, Welcome};
 use ganger_protocol::{Frame, FrameError, Kind, Lane};
 use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
 
@@ -116,7 +116,11 @@ impl Books {
                 }
                 Ok(())
             }
-            Kind::Pong | Kind::Credit => Ok(()),
+            Kind::Pong => {
+                self.tell(now, News::Pong { worker }, aftermath);
+                Ok(())
+            }
+            Kind::Credit => Ok(()),
             Kind::Attach => Err("a second ATTACH".to_owned()),
             Kind::Call
             | Kind::Input
@@ -153,7 +157,7 @@ impl Books {
             max_payload: options.max_payload,
             cancel_grace_ms: milliseconds(options.cancel_grace),
             stop_timeout_ms: milliseconds(options.stop_timeout),
-            device: None,
+            device: member.device.as_deref().map(str::to_owned),
         };
         if let Process::Attached { pid, .. } = &mut member.process {
             *pid = u32::try_from(hello.pid).ok();
@@ -173,12 +177,14 @@ impl Books {
         aftermath: &mut Aftermath,
     ) -> Result<(), Violation> {
         let ready = Ready::decode(&frame.body).map_err(|error| error.to_string())?;
+        let functions: Arc<[Contract]> = ready.functions.into();
         let member = self.crew.get_mut(&heard.worker).ok_or("a READY after the end")?;
         match std::mem::replace(&mut member.handshake, Handshake::Silent) {
-            Handshake::Welcomed => member.handshake = Handshake::Ready(ready.functions.into()),
+            Handshake::Welcomed => member.handshake = Handshake::Ready(Arc::clone(&functions)),
             Handshake::Silent => return Err("READY before HELLO".to_owned()),
             Handshake::Ready(..) => return Err("a second READY".to_owned()),
         }
+        self.learn(&functions, heard.now, aftermath);
         self.tell(heard.now, News::Ready { worker: heard.worker }, aftermath);
         Ok(())
     }
@@ -242,6 +248,9 @@ impl Books {
         let Some(member) = self.crew.get_mut(&worker) else { return };
         let Some(call) = member.in_flight.remove(&seq) else { return };
         member.asked.remove(&call);
+        if let Some(pending) = self.calls.get(&call) {
+            member.past.answered(Arc::clone(&pending.call.function));
+        }
         self.answer = Some((call, outcome));
         self.tell(now, News::Answered { worker, call }, aftermath);
         self.answer = None;

@@ -8,7 +8,7 @@ use ganger_scheduler::WorkerView;
 use super::Shared;
 use super::books::Books;
 use crate::sampler::Memory;
-use crate::stats::{CallInfo, CallState, Stats, WorkerStats};
+use crate::stats::{CallInfo, CallState, Recycled, Stats, WorkerStats};
 
 impl Shared {
     pub(crate) fn stats(&self) -> Stats {
@@ -47,10 +47,16 @@ impl Shared {
             cancelled: books.tally.cancelled,
             retried: view.counters.retried,
             crashed: view.counters.crashed,
+            recycled: Recycled {
+                calls: view.counters.recycled_calls,
+                memory: view.counters.recycled_memory,
+                reload: view.counters.recycled_reload,
+                age: view.counters.recycled_age,
+            },
+            unresponsive: view.counters.unresponsive,
             wait: books.latencies.wait(),
             run: books.latencies.run(),
             details: view.workers.iter().map(|worker| details(&books, worker)).collect(),
-            ..Stats::default()
         }
     }
 
@@ -64,7 +70,7 @@ impl Shared {
                 r#fn: books
                     .calls
                     .get(&view.call)
-                    .map(|call| call.request.function.to_string())
+                    .map(|pending| pending.call.function.to_string())
                     .unwrap_or_default(),
                 state: if view.worker.is_some() { CallState::Running } else { CallState::Waiting },
                 age: milliseconds(view.age),
@@ -87,7 +93,7 @@ fn details(books: &Books, view: &WorkerView) -> WorkerStats {
         calls: view.answered,
         memory: None,
         age: milliseconds(view.age),
-        recycling: false,
+        recycling: view.recycling,
     }
 }
 

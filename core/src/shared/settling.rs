@@ -19,8 +19,11 @@ impl Books {
         now: Timestamp,
         aftermath: &mut Aftermath,
     ) {
-        let Some(call) = self.calls.remove(&id) else { return };
-        let function = Arc::clone(&call.request.function);
+        let Some(mut call) = self.calls.remove(&id) else { return };
+        if let Some(admitted) = call.admitted.take() {
+            aftermath.run(admitted);
+        }
+        let function = Arc::clone(&call.call.function);
         let outcome = match settlement {
             Settlement::Answered { attempts } => {
                 let waited = call.assigned_at.map_or_else(Default::default, |at| at.since(call.submitted_at));
@@ -81,7 +84,7 @@ impl Books {
         }
     }
 
-    fn start_failed(&self) -> Error {
+    pub(super) fn start_failed(&self) -> Error {
         match &self.last_start_failure {
             Some(failure) => start_failed(failure),
             None => Error::start_failed("no worker could be started"),
@@ -147,6 +150,9 @@ pub(super) fn cause(cause: Cause) -> DeathCause {
         Cause::Protocol => DeathCause::Protocol,
         Cause::NotStarted => DeathCause::NotStarted,
         Cause::Detached => DeathCause::Detached,
+        Cause::Idle => DeathCause::Idle,
+        Cause::Recycled => DeathCause::Recycled,
+        Cause::Unresponsive => DeathCause::Unresponsive,
     }
 }
 
@@ -158,11 +164,18 @@ impl Obituary {
             Cause::Close
             | Cause::Detached
             | Cause::Exit
+            | Cause::Idle
             | Cause::NotStarted
             | Cause::Protocol
+            | Cause::Recycled
             | Cause::Signal
-            | Cause::StartTimeout => None,
+            | Cause::StartTimeout
+            | Cause::Unresponsive => None,
         };
-        WorkerDeath { cause: cause(of), culprit, ..self.record.clone() }
+        // What the shell found out about the death is more than that it came by a signal or code.
+        let told = cause(of);
+        let cause =
+            if matches!(told, DeathCause::Exit | DeathCause::Signal) { self.record.cause } else { told };
+        WorkerDeath { cause, culprit, ..self.record.clone() }
     }
 }

@@ -1,16 +1,17 @@
 //! From the scheduler's events to what apps are told: pids, names and milliseconds are added here.
 
 use ganger_protocol::message::Log;
-use ganger_scheduler::{CallId, Event as Fact, Exit, ExitReason as Reason, WorkerId};
+use ganger_scheduler::{CallId, Event as Fact, Exit, ExitReason as Reason, RecycleReason as Why, WorkerId};
 
 use super::books::Books;
 use super::settling::cause;
 use crate::capture::Line;
 use crate::error::Signal;
 use crate::events::{
-    CallRetry, Event, ExitReason, LogSource, QueueDrain, QueueFull, WorkerExit, WorkerLog, WorkerReady,
-    WorkerStart,
+    CallRetry, Event, ExitReason, LogSource, QueueDrain, QueueFull, RecycleReason, Reload, Warning,
+    WorkerExit, WorkerLog, WorkerReady, WorkerRecycle, WorkerStart, WorkerUnresponsive,
 };
+use crate::options::size;
 
 impl Books {
     /// None for what apps are told at another moment.
@@ -37,7 +38,7 @@ impl Books {
             }
             .into(),
             Fact::CallRetry { call, attempt, retries, worker } => {
-                let function = self.calls.get(&call).map(|call| call.request.function.to_string());
+                let function = self.calls.get(&call).map(|pending| pending.call.function.to_string());
                 let r#fn = function.unwrap_or_default();
                 CallRetry { pool, worker: worker.index, pid: self.pid(worker), r#fn, attempt, retries }.into()
             }
@@ -45,6 +46,27 @@ impl Books {
                 QueueFull { pool, queued: waiting as u64, queued_bytes: bytes }.into()
             }
             Fact::QueueDrain => QueueDrain { pool }.into(),
+            Fact::WorkerRecycle { worker, reason, memory, calls, cold } => {
+                let pid = self.pid(worker).unwrap_or(0);
+                WorkerRecycle { pool, worker: worker.index, pid, reason: why(reason), memory, calls, cold }
+                    .into()
+            }
+            Fact::WorkerUnresponsive { worker, timeout } => {
+                let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+                WorkerUnresponsive { pool, worker: worker.index, pid: self.pid(worker).unwrap_or(0), timeout }
+                    .into()
+            }
+            Fact::Reload { replaced } => {
+                Reload { pool, files: self.changed_files.clone(), replaced: replaced as u64 }.into()
+            }
+            Fact::MemoryFloor { worker, memory } => {
+                let message = format!(
+                    "worker {worker} uses {} before it has run a call, more than max_memory: workers are no longer replaced for their memory",
+                    size::text(memory),
+                );
+                tracing::warn!(pool, message);
+                Warning { pool, message }.into()
+            }
         })
     }
 
@@ -94,7 +116,7 @@ impl Books {
     }
 
     fn function_of(&self, call: CallId) -> Option<String> {
-        self.calls.get(&call).map(|call| call.request.function.to_string())
+        self.calls.get(&call).map(|pending| pending.call.function.to_string())
     }
 }
 
@@ -115,7 +137,18 @@ fn signal(exit: Exit) -> Option<Signal> {
 fn word(reason: Reason) -> ExitReason {
     match reason {
         Reason::Crash => ExitReason::Crash,
+        Reason::Recycled => ExitReason::Recycled,
+        Reason::Unresponsive => ExitReason::Unresponsive,
         Reason::StartFailed => ExitReason::StartFailed,
         Reason::Shutdown => ExitReason::Shutdown,
+    }
+}
+
+fn why(reason: Why) -> RecycleReason {
+    match reason {
+        Why::Age => RecycleReason::Age,
+        Why::Calls => RecycleReason::Calls,
+        Why::Memory => RecycleReason::Memory,
+        Why::Reload => RecycleReason::Reload,
     }
 }

@@ -95,10 +95,15 @@ class WorkerDeath(TypedDict):
         "close",
         "detached",
         "exit",
+        "idle",
+        "memory-limit",
         "not-started",
+        "oom-killer",
         "protocol",
+        "recycled",
         "signal",
         "start-timeout",
+        "unresponsive",
     ]
 
     # The function whose call had to be killed, if that was the cause.
@@ -109,6 +114,12 @@ class WorkerDeath(TypedDict):
 
     # How long it lived, in milliseconds.
     uptime_ms: int
+
+    # Functions of the last calls that it had answered, the latest last.
+    last_calls: list[str]
+
+    # What it used in its last minute, in bytes, the latest last; empty where memory is not watched.
+    memory: list[int]
 
 
 class ErrorReport(TypedDict):

@@ -60,7 +60,7 @@ class WorkerExitEvent(TypedDict):
     calls: int
 
     # Why, in a word.
-    reason: Literal["crash", "start-failed", "shutdown"]
+    reason: Literal["crash", "recycled", "start-failed", "shutdown", "unresponsive"]
 
     # Why exactly.
     cause: Literal[
@@ -68,11 +68,57 @@ class WorkerExitEvent(TypedDict):
         "close",
         "detached",
         "exit",
+        "idle",
+        "memory-limit",
         "not-started",
+        "oom-killer",
         "protocol",
+        "recycled",
         "signal",
         "start-timeout",
+        "unresponsive",
     ]
+
+
+class WorkerRecycleEvent(TypedDict):
+    """A worker is going to be replaced."""
+
+    # The pool's name.
+    pool: str
+
+    # The worker's place in the pool.
+    worker: int
+
+    # Its process.
+    pid: int
+
+    # Why.
+    reason: Literal["age", "calls", "memory", "reload"]
+
+    # What it was last seen to use, in bytes; None if memory is not watched.
+    memory: int | None
+
+    # Calls it has answered.
+    calls: int
+
+    # Whether it leaves before its replacement starts, because there is no memory for both.
+    cold: bool
+
+
+class WorkerUnresponsiveEvent(TypedDict):
+    """A worker without calls did not answer the health check and is killed."""
+
+    # The pool's name.
+    pool: str
+
+    # The worker's place in the pool.
+    worker: int
+
+    # Its process.
+    pid: int
+
+    # How long it had to answer, in milliseconds.
+    timeout: int
 
 
 class WorkerLogEvent(TypedDict):
@@ -128,6 +174,19 @@ class CallRetryEvent(TypedDict):
     retries: int
 
 
+class ReloadEvent(TypedDict):
+    """The code has changed and workers are going to be replaced."""
+
+    # The pool's name.
+    pool: str
+
+    # What has changed.
+    files: list[str]
+
+    # How many workers are going to be replaced.
+    replaced: int
+
+
 class QueueFullEvent(TypedDict):
     """A call was refused because the queue is full. Told once, until the queue has drained."""
 
@@ -148,14 +207,28 @@ class QueueDrainEvent(TypedDict):
     pool: str
 
 
+class WarningEvent(TypedDict):
+    """Something about the pool that its owner should know and may want to change."""
+
+    # The pool's name.
+    pool: str
+
+    # What, in a sentence.
+    message: str
+
+
 EventName: TypeAlias = Literal[
     "worker:start",
     "worker:ready",
     "worker:exit",
+    "worker:recycle",
+    "worker:unresponsive",
     "worker:log",
     "call:retry",
+    "reload",
     "queue:full",
     "queue:drain",
+    "warning",
 ]
 
 # The names of all events.
@@ -163,10 +236,14 @@ EVENT_NAMES: Final[tuple[EventName, ...]] = (
     "worker:start",
     "worker:ready",
     "worker:exit",
+    "worker:recycle",
+    "worker:unresponsive",
     "worker:log",
     "call:retry",
+    "reload",
     "queue:full",
     "queue:drain",
+    "warning",
 )
 
 # The data of any event.
@@ -174,8 +251,12 @@ Event: TypeAlias = (
     WorkerStartEvent
     | WorkerReadyEvent
     | WorkerExitEvent
+    | WorkerRecycleEvent
+    | WorkerUnresponsiveEvent
     | WorkerLogEvent
     | CallRetryEvent
+    | ReloadEvent
     | QueueFullEvent
     | QueueDrainEvent
+    | WarningEvent
 )

@@ -57,6 +57,15 @@ class PoolOptions(TypedDict, total=False):
     # Default: 1.
     concurrency: int | None
 
+    # The fewest workers: so many are started with the pool, and `idle_timeout` stops none of them.
+    # Default: 0.
+    min_workers: int | None
+
+    # How long a worker may have no calls before it is stopped, down to `min_workers`. By default workers
+    # stay.
+    # Default: none.
+    idle_timeout: Limit | None
+
     # The most calls that may wait, beyond those that workers have room for. What is more is handled as
     # `when_full` says.
     # Default: 10000.
@@ -66,9 +75,15 @@ class PoolOptions(TypedDict, total=False):
     # Default: 256MiB.
     max_queue_bytes: Size | None
 
-    # What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`.
+    # What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`; `wait` lets it
+    # wait for room, in the order of submission, at most `full_timeout`.
     # Default: reject.
-    when_full: Literal["reject"] | None
+    when_full: Literal["reject", "wait"] | None
+
+    # The longest that a call may wait for room in a full queue with `when_full` `wait`. Then it fails with
+    # `QUEUE_FULL`.
+    # Default: none.
+    full_timeout: Limit | None
 
     # The longest that one attempt of a call may run. Then the caller gets `TIMEOUT` at once, the worker is
     # asked to stop the call, and is killed if it does not within `cancel_grace`.
@@ -103,6 +118,52 @@ class PoolOptions(TypedDict, total=False):
     # and the start has failed.
     # Default: 1m.
     start_timeout: Duration | None
+
+    # How often a worker without calls is asked whether it lives. Busy and starting workers are never asked:
+    # their calls' clocks protect them.
+    # Default: 10s.
+    health_interval: Limit | None
+
+    # How long a worker without calls may take to answer the health check. Then it is killed and replaced at
+    # once.
+    # Default: 10s.
+    health_timeout: Duration | None
+
+    # A worker that has answered so many calls, give or take 10 %, is replaced: the replacement is ready
+    # first, then the old one finishes what it has and leaves. No call fails or waits for it.
+    # Default: none.
+    max_calls: int | None
+
+    # A worker whose processes use so much memory, give or take 10 %, is replaced in the same way. It is a
+    # soft limit: current memory, without what is shared, seen twice in a row, a second apart.
+    # Default: none.
+    max_memory: Size | None
+
+    # A worker that has lived so long, give or take 10 %, is replaced in the same way.
+    # Default: none.
+    max_age: Limit | None
+
+    # The most workers that are replaced at once. Each costs the memory of one more worker while its
+    # replacement starts.
+    # Default: 1.
+    max_replacing: int | None
+
+    # How many threads numerical libraries may use in a worker: sets the variables of OpenMP, OpenBLAS, MKL,
+    # BLIS, NumExpr and Accelerate.
+    # Default: as the libraries do.
+    inner_threads: int | None
+
+    # Devices, one a worker: each worker has one that no other has, in the variable `GANGER_DEVICE` and as
+    # `context.device`. A device `cuda:N` also sets `CUDA_VISIBLE_DEVICES`. By default there are as many
+    # workers as devices.
+    # Default: none.
+    devices: Sequence[str] | None
+
+    # Reloads the workers when their code changes: `True` watches the worker's file or folder, a path watches
+    # that. Workers are replaced one by one, ready before the old ones leave; code that cannot start keeps the
+    # old workers.
+    # Default: false.
+    watch: bool | Path | None
 
     # How often an idempotent call may run again after its worker died. It concerns no other calls: those
     # never repeat.
@@ -176,6 +237,16 @@ class CallOptions(TypedDict, total=False):
     # How long the call may take to stop once it was cancelled or timed out; then its worker is killed.
     # Default: as the pool.
     cancel_grace: Duration | None
+
+    # Calls with the same text prefer the worker that served the last of them. It is a preference: if that
+    # worker has no room the call goes to another, and so do those after it.
+    # Default: none.
+    affinity: str | None
+
+    # Runs the call alone on its worker, whatever its `concurrency`. `node` is for clusters; a local pool
+    # treats both alike.
+    # Default: as the function, else none.
+    exclusive: Literal["worker", "node"] | None
 
     # Trace context that the function sees: `traceparent`, `tracestate`, `baggage` and names of your own. It
     # travels with every attempt.

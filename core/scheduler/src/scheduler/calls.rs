@@ -1,37 +1,110 @@
 //! What happens to a call: submission, the three clocks, cancellation, its answer, its settlement.
 
+use std::time::Duration;
+
 use super::Scheduler;
 use crate::action::{Action, CancelReason, Settlement};
-use crate::call::{Call, CallSpec, CallState};
-use crate::config::Config;
+use crate::call::{Call, CallSpec, CallState, Declaration};
+use crate::config::{Config, WhenFull};
 use crate::event::Event;
-use crate::failure::Failure;
+use crate::failure::{DeathCause, Failure};
 use crate::id::{CallId, WorkerId};
-use crate::queue::Newcomer;
+use crate::phase::PoolPhase;
+use crate::queue::{Newcomer, Place};
 use crate::timers::TimerKey;
-use crate::worker::Phase;
+use crate::worker::{Phase, Worker};
 
 impl Scheduler {
     pub(super) fn submit(&mut self, id: CallId, spec: CallSpec) {
         self.counters.submitted += 1;
-        let call = Call::new(spec, self.now);
-        if let Err(failure) = self.admit(&call) {
-            self.settle(id, call, failure);
-            return;
+        let slots = if spec.exclusive { self.config.concurrency } else { spec.slots };
+        let mut call = Call::new(CallSpec { slots, ..spec }, self.now);
+        match self.admit(&call) {
+            Ok(Admission::Pinned(worker)) => self.pin(id, worker),
+            Ok(Admission::Queue) => self.enqueue(id, &call),
+            Ok(Admission::Lobby(timeout)) => {
+                call.state = CallState::InLobby;
+                self.lobby.enter(id);
+                if let Some(span) = timeout {
+                    self.timers.set(TimerKey::FullTimeout(id), self.now.after(span));
+                }
+            }
+            Err(failure) => return self.settle(id, call, failure),
         }
-        let CallSpec { priority, slots, bytes, queue_timeout, deadline, .. } = call.spec;
-        if let Some(span) = queue_timeout {
+        if let Some(span) = call.spec.queue_timeout {
             self.timers.set(TimerKey::QueueTimeout(id), self.now.after(span));
         }
-        if let Some(span) = deadline {
+        if let Some(span) = call.spec.deadline {
             self.timers.set(TimerKey::Deadline(id), self.now.after(span));
         }
-        self.queue.push_fresh(id, priority, slots, bytes);
         self.calls.insert(id, call);
+    }
+
+    /// The function of a call has said what it is like, after the call was made. What runs keeps its slots; all else holds.
+    pub(super) fn declare(&mut self, id: CallId, declaration: Declaration) {
+        let Some(mut call) = self.calls.remove(&id) else { return };
+        let slots = if declaration.exclusive { Some(self.config.concurrency) } else { declaration.slots };
+        call.spec.idempotent = declaration.idempotent;
+        call.spec.timeout = declaration.timeout.or(call.spec.timeout);
+        let slots = slots.unwrap_or(call.spec.slots);
+        let resized = slots != call.spec.slots && call.spec.pinned.is_none();
+        match call.state {
+            CallState::Waiting | CallState::InLobby if slots > self.config.concurrency => {
+                self.lobby.leave(id);
+                self.take_out(id, call.spec.pinned);
+                let failure = Failure::TooManySlots { slots, concurrency: self.config.concurrency };
+                return self.settle(id, call, failure);
+            }
+            CallState::InLobby => call.spec.slots = slots,
+            CallState::Waiting if resized => {
+                call.spec.slots = slots;
+                self.queue.resize(id, slots);
+            }
+            CallState::Waiting | CallState::Running { .. } => {}
+        }
+        self.calls.insert(id, call);
+    }
+
+    /// Calls that found the queue full get in as there is room, in the order of submission.
+    pub(super) fn admit_from_lobby(&mut self) {
+        while let Some(id) = self.lobby.first() {
+            let call = self.calls.get_mut(&id).expect("a call in the lobby is known");
+            let newcomer = Newcomer { slots: call.spec.slots, bytes: call.spec.bytes };
+            if !self.phase.accepts_calls() && self.phase != PoolPhase::Draining {
+                return;
+            }
+            let Config { max_queue, max_queue_bytes, .. } = self.config;
+            if !self.queue.admits(newcomer, self.room_to_come(), max_queue, max_queue_bytes) {
+                return;
+            }
+            self.lobby.leave(id);
+            self.timers.clear(TimerKey::FullTimeout(id));
+            let mut call = self.calls.remove(&id).expect("it was there a line ago");
+            call.state = CallState::Waiting;
+            self.enqueue(id, &call);
+            self.calls.insert(id, call);
+            self.actions.push_back(Action::Admitted { call: id });
+            self.dispatch();
+        }
+    }
+
+    fn enqueue(&mut self, id: CallId, call: &Call) {
+        self.queue.push_fresh(id, place(call), call.spec.slots, call.spec.bytes);
+    }
+
+    fn pin(&mut self, id: CallId, worker: WorkerId) {
+        let holder = self.roster.worker_mut(worker).expect("admission has looked");
+        holder.pinned.insert(id);
+        self.pinned_to.insert(worker);
     }
 
     pub(super) fn cancel(&mut self, id: CallId) {
         self.give_up(id, Failure::Cancelled, CancelReason::Cancel);
+    }
+
+    pub(super) fn full_timeout(&mut self, id: CallId) {
+        let failure = self.queue_full();
+        self.give_up(id, failure, CancelReason::Timeout);
     }
 
     pub(super) fn queue_timeout(&mut self, id: CallId) {
@@ -74,11 +147,14 @@ impl Scheduler {
             self.counters.answered += 1;
             let settlement = Settlement::Answered { attempts: call.attempts };
             self.actions.push_back(Action::Settle { call: id, settlement });
+            // After the caller has its answer: the worker may leave now.
+            self.rest(worker);
         } else if let Some(slots) = holder.asked.remove(&id) {
             holder.answered += 1;
             self.placement.give_back(worker, slots);
             self.timers.clear(TimerKey::CancelGrace(worker, id));
             self.serve_again(worker);
+            self.rest(worker);
         }
     }
 
@@ -86,12 +162,24 @@ impl Scheduler {
     fn give_up(&mut self, id: CallId, failure: Failure, reason: CancelReason) {
         let Some(call) = self.calls.remove(&id) else { return };
         match call.state {
-            CallState::Waiting => {
-                self.queue.remove(id);
+            CallState::InLobby => {
+                self.lobby.leave(id);
             }
+            CallState::Waiting => self.take_out(id, call.spec.pinned),
             CallState::Running { worker, .. } => self.begin_grace(worker, id, &call, reason),
         }
         self.settle(id, call, failure);
+    }
+
+    /// A waiting call stands in the queue, or at the worker that it is for.
+    pub(super) fn take_out(&mut self, id: CallId, pinned: Option<WorkerId>) {
+        if !self.queue.remove(id)
+            && let Some(holder) = pinned.and_then(|worker| self.roster.worker_mut(worker))
+        {
+            holder.pinned.remove(&id);
+            let worker = holder.id;
+            self.rest(worker);
+        }
     }
 
     /// The slots stay held until the worker answers or dies; until then it gets no new call.
@@ -100,7 +188,7 @@ impl Scheduler {
         let slots = holder.running.remove(&id).expect("a running call is at its worker");
         holder.asked.insert(id, slots);
         match holder.phase {
-            Phase::Starting | Phase::Ready { .. } | Phase::Stopping => {
+            Phase::Starting | Phase::Ready { .. } | Phase::Retiring { .. } | Phase::Stopping { .. } => {
                 self.placement.shut(worker);
                 self.timers.set(TimerKey::CancelGrace(worker, id), self.now.after(call.spec.cancel_grace));
                 self.ask_to_stop(worker, id, reason);
@@ -128,38 +216,66 @@ impl Scheduler {
         self.actions.push_back(Action::Settle { call: id, settlement });
     }
 
-    /// Whether a new call may wait. Waiting for room that workers have or will have costs no place in the queue, so a cold
-    /// pool admits as much as a warm one.
-    fn admit(&mut self, call: &Call) -> Result<(), Failure> {
-        let CallSpec { slots, bytes, .. } = call.spec;
+    /// Where a new call waits. Waiting for room that workers have or will have costs no place in the queue, so a cold pool
+    /// admits as much as a warm one.
+    fn admit(&mut self, call: &Call) -> Result<Admission, Failure> {
+        let CallSpec { slots, bytes, pinned, .. } = call.spec;
         if !self.phase.accepts_calls() {
             return Err(Failure::PoolClosed);
         }
         if slots > self.config.concurrency {
             return Err(Failure::TooManySlots { slots, concurrency: self.config.concurrency });
         }
+        if let Some(worker) = pinned {
+            let there = self.roster.worker(worker).is_some_and(Worker::is_ready);
+            let gone = Failure::WorkerDied { worker, cause: DeathCause::Exit };
+            return if there { Ok(Admission::Pinned(worker)) } else { Err(gone) };
+        }
         if self.is_hopeless() && !self.backoff.allows(self.now) {
             return Err(Failure::StartFailed);
         }
-        let Config { max_queue, max_queue_bytes, .. } = self.config;
-        if self.queue.admits(Newcomer { slots, bytes }, self.room_to_come(), max_queue, max_queue_bytes) {
-            return Ok(());
+        let Config { max_queue, max_queue_bytes, when_full, .. } = self.config;
+        let newcomer = Newcomer { slots, bytes };
+        if self.lobby.is_empty()
+            && self.queue.admits(newcomer, self.room_to_come(), max_queue, max_queue_bytes)
+        {
+            return Ok(Admission::Queue);
         }
-        let (waiting, bytes) = (self.queue.len(), self.queue.bytes());
         if !self.queue_was_full {
             self.queue_was_full = true;
+            let (waiting, bytes) = (self.queue.len(), self.queue.bytes());
             self.emit(Event::QueueFull { waiting, bytes });
         }
-        Err(Failure::QueueFull { waiting, bytes, running: self.running() })
+        match when_full {
+            WhenFull::Reject => Err(self.queue_full()),
+            WhenFull::Wait { timeout } => Ok(Admission::Lobby(timeout)),
+        }
+    }
+
+    fn queue_full(&self) -> Failure {
+        Failure::QueueFull { waiting: self.queue.len(), bytes: self.queue.bytes(), running: self.running() }
     }
 
     fn running(&self) -> usize {
-        self.calls.len() - self.queue.len()
+        // Calls that wait for one worker are few and short-lived: they may count as running.
+        self.calls.len() - self.queue.len() - self.lobby.len()
     }
 
     fn clear_clocks(&mut self, id: CallId) {
+        self.timers.clear(TimerKey::FullTimeout(id));
         self.timers.clear(TimerKey::QueueTimeout(id));
         self.timers.clear(TimerKey::Timeout(id));
         self.timers.clear(TimerKey::Deadline(id));
     }
+}
+
+/// Where a new call waits.
+enum Admission {
+    Pinned(WorkerId),
+    Queue,
+    Lobby(Option<Duration>),
+}
+
+pub(super) fn place(call: &Call) -> Place {
+    Place { priority: call.spec.priority, submitted_at: call.submitted_at }
 }

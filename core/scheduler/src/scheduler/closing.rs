@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::id::CallId;
 use crate::phase::PoolPhase;
 use crate::timers::TimerKey;
-use crate::worker::Phase;
+use crate::worker::{Leaving, Phase};
 
 impl Scheduler {
     pub(super) fn close(&mut self, timeout: Option<Duration>) {
@@ -44,15 +44,18 @@ impl Scheduler {
         self.phase = PoolPhase::Ending;
         self.timers.clear(TimerKey::Close);
         self.timers.clear(TimerKey::StartBackoff);
+        self.timers.clear(TimerKey::RecyclePause);
         let ids: Vec<CallId> = self.calls.keys().copied().collect();
         for id in ids {
             self.queue.remove(id);
+            self.lobby.leave(id);
             let call = self.calls.remove(&id).expect("it was listed a line ago");
             self.settle(id, call, Failure::PoolClosed);
         }
         for worker in self.roster.ids() {
             if let Some(holder) = self.roster.worker_mut(worker) {
                 holder.running.clear();
+                holder.pinned.clear();
             }
             self.kill(worker, KillCause::Close);
         }
@@ -63,6 +66,7 @@ impl Scheduler {
         if self.phase == PoolPhase::Draining && self.calls.is_empty() {
             self.phase = PoolPhase::Ending;
             self.timers.clear(TimerKey::StartBackoff);
+            self.timers.clear(TimerKey::RecyclePause);
         }
         if self.phase != PoolPhase::Ending {
             return;
@@ -80,10 +84,15 @@ impl Scheduler {
         for id in self.roster.ids() {
             let Some(worker) = self.roster.worker(id) else { continue };
             match worker.phase {
-                Phase::Ready { .. } if worker.has_nothing() => self.stop(id),
+                Phase::Ready { .. } | Phase::Retiring { .. } if worker.has_nothing() => {
+                    self.stop(id, Leaving::Close)
+                }
                 // It has run no hook and holds no call.
                 Phase::Starting => self.kill(id, KillCause::Close),
-                Phase::Ready { .. } | Phase::Stopping | Phase::Killed { .. } => {}
+                Phase::Ready { .. }
+                | Phase::Retiring { .. }
+                | Phase::Stopping { .. }
+                | Phase::Killed { .. } => {}
             }
         }
     }

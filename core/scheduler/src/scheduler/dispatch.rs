@@ -2,12 +2,13 @@
 
 use super::Scheduler;
 use crate::action::Action;
+use crate::call::Call;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::id::{CallId, WorkerId};
 use crate::scaling::{Demand, workers_wanted};
 use crate::timers::TimerKey;
-use crate::worker::Origin;
+use crate::worker::{Origin, Phase};
 
 /// How many calls behind one that fits nowhere are looked at, so that a decision costs the same however many wait.
 const LOOK_PAST: usize = 64;
@@ -16,23 +17,57 @@ impl Scheduler {
     /// Hands out calls as long as one fits. A call that fits nowhere keeps the worker that will soonest have room for it;
     /// the calls behind it go to others.
     pub(super) fn dispatch(&mut self) {
+        if !self.pinned_to.is_empty() {
+            self.dispatch_pinned();
+        }
         while self.placement.room() > 0 {
             let Some((call, worker)) = self.next_fit() else { return };
             self.assign(call, worker);
         }
     }
 
+    /// Calls that are for one worker go before all others there; one that leaves takes its own with it.
+    fn dispatch_pinned(&mut self) {
+        for worker in std::mem::take(&mut self.pinned_to) {
+            while let Some(call) = self.next_pinned(worker) {
+                self.assign(call, worker);
+            }
+            if self.roster.worker(worker).is_some_and(|holder| !holder.pinned.is_empty()) {
+                self.pinned_to.insert(worker);
+            }
+        }
+    }
+
+    fn next_pinned(&self, worker: WorkerId) -> Option<CallId> {
+        let holder = self.roster.worker(worker)?;
+        let call = *holder.pinned.first()?;
+        let serves =
+            matches!(holder.phase, Phase::Ready { .. } | Phase::Retiring { .. }) && holder.asked.is_empty();
+        let free = self.config.concurrency.saturating_sub(self.placement.used(worker));
+        (serves && free >= self.calls[&call].spec.slots).then_some(call)
+    }
+
     fn next_fit(&self) -> Option<(CallId, WorkerId)> {
         let mut kept: Option<WorkerId> = None;
         for waiting in self.queue.in_order().take(LOOK_PAST) {
-            let mut excluded = self.calls[&waiting.call].excluded.clone();
-            excluded.extend(kept);
-            if let Some(worker) = self.placement.choose(waiting.slots, &excluded) {
+            let call = &self.calls[&waiting.call];
+            let mut excluded = call.excluded.clone();
+            // What waits for one worker alone has its free slots.
+            excluded.extend(kept.iter().chain(&self.pinned_to));
+            if let Some(worker) =
+                self.favourite(call, &excluded).or_else(|| self.placement.choose(waiting.slots, &excluded))
+            {
                 return Some((waiting.call, worker));
             }
             kept = kept.or_else(|| self.placement.soonest(waiting.slots, &excluded));
         }
         None
+    }
+
+    /// The worker that calls with this one's key went to last, if it has room.
+    fn favourite(&self, call: &Call, excluded: &[WorkerId]) -> Option<WorkerId> {
+        let worker = self.affinity.worker(call.spec.affinity?)?;
+        (self.placement.fits(worker, call.spec.slots) && !excluded.contains(&worker)).then_some(worker)
     }
 
     fn assign(&mut self, id: CallId, worker: WorkerId) {
@@ -41,6 +76,9 @@ impl Scheduler {
         let call = self.calls.get_mut(&id).expect("a waiting call is known");
         call.begin(worker, self.now);
         let slots = call.spec.slots;
+        if let Some(key) = call.spec.affinity {
+            self.affinity.note(key, worker);
+        }
         if let Some(span) = call.spec.timeout {
             self.timers.set(TimerKey::Timeout(id), self.now.after(span));
         }
@@ -52,7 +90,9 @@ impl Scheduler {
         });
         self.placement.take(worker, slots);
         let holder = self.roster.worker_mut(worker).expect("placement knows live workers only");
+        holder.pinned.remove(&id);
         holder.running.insert(id, slots);
+        holder.pinged_at = None;
     }
 
     /// Starts as many workers as are wanted and may be started now.
@@ -60,7 +100,8 @@ impl Scheduler {
         if !self.wants_workers() {
             return;
         }
-        let alive = self.roster.own_alive();
+        // A replacement is no more room: another worker leaves for it.
+        let alive = self.lasting_workers();
         let demand = Demand {
             waiting_slots: self.queue.slots(),
             // What waits after a dispatch found no place among the free slots of ready workers: they do not count.
@@ -69,15 +110,19 @@ impl Scheduler {
             concurrency: self.config.concurrency,
             most: self.config.workers,
         };
-        self.target = self.target.max(workers_wanted(demand)).min(self.config.workers.max(alive));
-        let missing = self.target.saturating_sub(alive);
-        let allowed =
-            if self.backoff.is_cautious() { 1_u32.saturating_sub(self.roster.starting()) } else { missing };
+        self.target = self.target.max(workers_wanted(demand)).min(self.config.workers);
+        let missing = self.target.saturating_sub(alive + self.roster.seats_held());
+        let allowed = if self.backoff.is_cautious() {
+            1_u32.saturating_sub(self.roster.own_starting())
+        } else {
+            missing
+        };
         if missing > 0 && !self.backoff.allows(self.now) {
             return;
         }
         for _ in 0..missing.min(allowed) {
-            self.spawn();
+            let predecessor = self.vacant.pop_first();
+            self.spawn(predecessor);
         }
     }
 
@@ -91,17 +136,23 @@ impl Scheduler {
             let call = self.calls.remove(&id).expect("a waiting call is known");
             self.settle(id, call, Failure::StartFailed);
         }
+        while let Some(id) = self.lobby.first() {
+            self.lobby.leave(id);
+            let call = self.calls.remove(&id).expect("a call in the lobby is known");
+            self.settle(id, call, Failure::StartFailed);
+        }
     }
 
-    /// Starts failed again and again, and no worker serves or is being tried.
-    pub(super) fn is_hopeless(&self) -> bool {
+    /// Whether starts failed again and again, and no worker serves or is being tried: calls fail at once.
+    pub fn is_hopeless(&self) -> bool {
         self.backoff.is_broken() && !self.roster.any_alive()
     }
 
     /// Slots that waiting calls may count on before they count for the queue: those of starting workers and of workers
     /// that may yet be started.
     pub(super) fn room_to_come(&self) -> u64 {
-        let startable = self.config.workers.saturating_sub(self.roster.own_alive());
+        let alive = self.lasting_workers();
+        let startable = self.config.workers.saturating_sub(alive);
         self.placement.room()
             + self.room_of_starting()
             + u64::from(startable) * u64::from(self.config.concurrency)
@@ -116,14 +167,32 @@ impl Scheduler {
     }
 
     fn room_of_starting(&self) -> u64 {
-        u64::from(self.roster.starting()) * u64::from(self.config.concurrency)
+        let starting = self.roster.starting().saturating_sub(self.replacements());
+        u64::from(starting) * u64::from(self.config.concurrency)
     }
 
-    fn spawn(&mut self) {
-        let worker = self.roster.seat(Origin::Spawned, self.now);
+    /// The app wants workers ahead of calls. Like a call, it asks for the next try when all is broken.
+    pub(super) fn warm(&mut self, workers: u32) {
+        self.target = self.target.max(workers.min(self.config.workers));
+        if self.target > 0
+            && self.is_hopeless()
+            && self.phase.accepts_calls()
+            && self.backoff.allows(self.now)
+        {
+            let predecessor = self.vacant.pop_first();
+            self.spawn(predecessor);
+        }
+    }
+
+    pub(super) fn spawn(&mut self, predecessor: Option<WorkerId>) -> WorkerId {
+        let worker = self.roster.seat(Origin::Spawned, &self.config, self.now);
+        if let Some(holder) = self.roster.worker_mut(worker) {
+            holder.replaces = predecessor;
+        }
         self.counters.started += 1;
         self.timers.set(TimerKey::WorkerStart(worker), self.now.after(self.config.start_timeout));
         self.actions.push_back(Action::Spawn { worker });
         self.emit(Event::WorkerStart { worker });
+        worker
     }
 }

@@ -1,6 +1,7 @@
 //! What happens to a worker: attachment, readiness, its clocks, its death and what that means for its calls.
 
 use super::Scheduler;
+use super::calls::place;
 use crate::action::{Action, KillCause};
 use crate::backoff::{BadStart, EARLY_DEATH};
 use crate::call::CallState;
@@ -11,7 +12,7 @@ use crate::input::Exit;
 use crate::phase::PoolPhase;
 use crate::retry::{AfterLoss, after_loss};
 use crate::timers::TimerKey;
-use crate::worker::{Origin, Phase, Worker};
+use crate::worker::{Leaving, Origin, Phase, Worker};
 
 impl Scheduler {
     pub(super) fn attach(&mut self, attachment: u64) {
@@ -19,7 +20,7 @@ impl Scheduler {
             self.actions.push_back(Action::Refuse { attachment });
             return;
         }
-        let worker = self.roster.seat(Origin::Attached, self.now);
+        let worker = self.roster.seat(Origin::Attached, &self.config, self.now);
         self.timers.set(TimerKey::WorkerStart(worker), self.now.after(self.config.start_timeout));
         self.actions.push_back(Action::Admit { attachment, worker });
         self.emit(Event::WorkerStart { worker });
@@ -32,6 +33,7 @@ impl Scheduler {
         self.roster.move_to(id, Phase::Ready { since: self.now });
         self.placement.open(id, self.config.concurrency, 0);
         self.emit(Event::WorkerReady { worker: id, started_in });
+        self.begin_service(id);
     }
 
     /// A worker that was asked to stop a call has none such left: it takes calls again.
@@ -62,29 +64,42 @@ impl Scheduler {
         let Some(worker) = self.roster.worker(id) else { return };
         let ready_since = match worker.phase {
             Phase::Killed { .. } => return,
-            Phase::Starting | Phase::Ready { .. } | Phase::Stopping => worker.ready_since(),
+            Phase::Starting | Phase::Ready { .. } | Phase::Retiring { .. } | Phase::Stopping { .. } => {
+                worker.ready_since()
+            }
         };
-        self.roster.move_to(id, Phase::Killed { cause, ready_since });
+        let leaving = match worker.phase {
+            Phase::Retiring { cold, .. } => Some(Leaving::Recycled { cold }),
+            Phase::Starting | Phase::Ready { .. } | Phase::Stopping { .. } | Phase::Killed { .. } => {
+                worker.leaving()
+            }
+        };
+        self.vacate(id);
+        self.roster.move_to(id, Phase::Killed { cause, ready_since, leaving });
         self.placement.shut(id);
         self.timers.clear(TimerKey::WorkerStart(id));
         self.timers.clear(TimerKey::WorkerStop(id));
+        self.clear_worker_clocks(id);
         self.actions.push_back(Action::Kill { worker: id, cause });
     }
 
-    pub(super) fn stop(&mut self, id: WorkerId) {
+    pub(super) fn stop(&mut self, id: WorkerId, why: Leaving) {
         let timeout = self.config.stop_timeout;
-        self.roster.move_to(id, Phase::Stopping);
+        self.roster.move_to(id, Phase::Stopping { why });
         self.placement.shut(id);
+        self.clear_worker_clocks(id);
         self.timers.set(TimerKey::WorkerStop(id), self.now.after(timeout));
         self.actions.push_back(Action::Stop { worker: id, timeout });
     }
 
     /// The one way out of every worker, whatever ended it and in whatever phase.
     pub(super) fn worker_exited(&mut self, id: WorkerId, exit: Exit, unwritten: &[CallId]) {
+        self.vacate(id);
         let Some(worker) = self.roster.remove(id) else { return };
         self.placement.remove(id);
         self.timers.clear(TimerKey::WorkerStart(id));
         self.timers.clear(TimerKey::WorkerStop(id));
+        self.clear_worker_clocks(id);
         for &call in worker.asked.keys() {
             self.timers.clear(TimerKey::CancelGrace(id, call));
         }
@@ -104,23 +119,32 @@ impl Scheduler {
         // In order of submission, so that those that come back stand in it.
         for &call in worker.running.keys() {
             if unwritten.contains(&call) {
-                self.hand_back(call);
+                self.hand_back(call, cause);
             } else {
                 self.lose(call, id, cause);
             }
         }
+        self.pinned_to.remove(&id);
+        for call in worker.pinned {
+            let pinned = self.calls.remove(&call).expect("a waiting call is known");
+            self.settle(call, pinned, Failure::WorkerDied { worker: id, cause });
+        }
     }
 
     /// The call never left the host: it waits again, first of its priority.
-    fn hand_back(&mut self, id: CallId) {
+    fn hand_back(&mut self, id: CallId, cause: DeathCause) {
         self.timers.clear(TimerKey::Timeout(id));
         let call = self.calls.get_mut(&id).expect("a running call is known");
         call.undo_begin();
         if let (0, Some(span)) = (call.attempts, call.spec.queue_timeout) {
             self.timers.set(TimerKey::QueueTimeout(id), call.submitted_at.after(span));
         }
-        let (priority, slots) = (call.spec.priority, call.spec.slots);
-        self.queue.push_returned(id, priority, slots);
+        let (place, slots, pinned) = (place(call), call.spec.slots, call.spec.pinned);
+        if let Some(worker) = pinned {
+            let call = self.calls.remove(&id).expect("it was there a line ago");
+            return self.settle(id, call, Failure::WorkerDied { worker, cause });
+        }
+        self.queue.push_returned(id, place, slots);
     }
 
     /// The call's worker died with it.
@@ -133,7 +157,7 @@ impl Scheduler {
             AfterLoss::RunAgain => {
                 call.lose_attempt(worker);
                 let (attempt, spec) = (call.attempts, call.spec.clone());
-                self.queue.push_returned(id, spec.priority, spec.slots);
+                self.queue.push_returned(id, place(call), spec.slots);
                 self.counters.retried += 1;
                 self.emit(Event::CallRetry { call: id, attempt, retries: spec.retries, worker });
             }
@@ -146,8 +170,16 @@ impl Scheduler {
 
     fn reason(&self, worker: &Worker, cause: DeathCause) -> ExitReason {
         let was_ready = worker.ready_since().is_some();
+        // An end that was asked for is no crash, however it came.
+        match worker.leaving() {
+            Some(Leaving::Close | Leaving::Idle) => return ExitReason::Shutdown,
+            Some(Leaving::Recycled { .. }) if worker.running.is_empty() => return ExitReason::Recycled,
+            Some(Leaving::Recycled { .. }) | None => {}
+        }
         match cause {
-            DeathCause::Close => ExitReason::Shutdown,
+            DeathCause::Close | DeathCause::Idle => ExitReason::Shutdown,
+            DeathCause::Recycled => ExitReason::Recycled,
+            DeathCause::Unresponsive => ExitReason::Unresponsive,
             DeathCause::Detached if worker.has_nothing() => ExitReason::Shutdown,
             DeathCause::StartTimeout | DeathCause::NotStarted => ExitReason::StartFailed,
             DeathCause::Exit
@@ -169,7 +201,11 @@ impl Scheduler {
         match reason {
             ExitReason::Crash => self.counters.crashed += 1,
             ExitReason::StartFailed => self.counters.start_failed += 1,
-            ExitReason::Shutdown => {}
+            ExitReason::Recycled | ExitReason::Shutdown | ExitReason::Unresponsive => {}
+        }
+        // The worker it was to replace serves on; only the next replacement is put off.
+        if worker.replaces.is_some_and(|old| self.replacement_failed(old, reason)) {
+            return;
         }
         if worker.origin == Origin::Attached || self.phase >= PoolPhase::Ending {
             return;
@@ -203,7 +239,7 @@ impl Scheduler {
             ExitReason::Crash if for_a_call || !early => None,
             ExitReason::Crash if had_calls => Some(BadStart::DiedAtWork),
             ExitReason::Crash => Some(BadStart::Failed),
-            ExitReason::Shutdown => None,
+            ExitReason::Recycled | ExitReason::Shutdown | ExitReason::Unresponsive => None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Inputs and actions in a few words, for histories and for the transition table.
 
 use ganger_scheduler::{
-    Action, CallSpec, CancelReason, DeathCause, Event, Exit, ExitReason, Failure, Input, KillCause,
-    Settlement, Started,
+    Action, CallSpec, CancelReason, DeathCause, Declaration, Event, Exit, ExitReason, Failure, Input,
+    KillCause, RecycleReason, Settlement, Started,
 };
 
 pub(crate) fn describe(action: &Action) -> String {
@@ -17,6 +17,8 @@ pub(crate) fn describe(action: &Action) -> String {
         Action::Cancel { worker, call, reason } => {
             format!("ask {worker} to stop {call} ({})", of_cancel(*reason))
         }
+        Action::Ping { worker } => format!("ping {worker}"),
+        Action::Admitted { call } => format!("admitted {call}"),
         Action::Stop { worker, timeout } => format!("stop {worker} within {timeout:?}"),
         Action::Kill { worker, cause } => format!("kill {worker} ({})", of_kill(*cause)),
         Action::Settle { call, settlement } => format!("settle {call}: {}", of_settlement(settlement)),
@@ -28,10 +30,17 @@ pub(crate) fn describe(action: &Action) -> String {
 pub(crate) fn describe_input(input: &Input) -> String {
     match input {
         Input::Submit { call, spec } => format!("submit {call}{}", of_spec(spec)),
+        Input::Declare { call, declaration } => format!("declare {call}{}", of_declaration(declaration)),
         Input::Cancel { call } => format!("cancel {call}"),
         Input::Close { timeout: Some(span) } => format!("close within {span:?}"),
         Input::Close { timeout: None } => "close".into(),
         Input::Terminate => "terminate".into(),
+        Input::Warm { workers } => format!("warm {workers}"),
+        Input::Reload => "reload".into(),
+        Input::Sample { worker, memory } => format!("{worker} uses {memory}"),
+        Input::Headroom { memory: Some(left) } => format!("headroom {left}"),
+        Input::Headroom { memory: None } => "headroom unknown".into(),
+        Input::Pong { worker } => format!("{worker} answers a ping"),
         Input::Attach { attachment } => format!("attach {attachment}"),
         Input::Ready { worker } => format!("{worker} is ready"),
         Input::Heard { worker, call } => format!("{worker} speaks of {call}"),
@@ -68,6 +77,32 @@ fn of_spec(spec: &CallSpec) -> String {
         if value != usual {
             words += &format!(" {name} {value}");
         }
+    }
+    if let Some(key) = spec.affinity {
+        words += &format!(" affinity {key}");
+    }
+    if spec.exclusive {
+        words += " exclusive";
+    }
+    if let Some(worker) = spec.pinned {
+        words += &format!(" pinned to {worker}");
+    }
+    words
+}
+
+fn of_declaration(declaration: &Declaration) -> String {
+    let Declaration { idempotent, timeout, slots, exclusive } = *declaration;
+    let mut words = String::new();
+    for (name, holds) in [("idempotent", idempotent), ("exclusive", exclusive)] {
+        if holds {
+            words += &format!(" {name}");
+        }
+    }
+    if let Some(span) = timeout {
+        words += &format!(" timeout {span:?}");
+    }
+    if let Some(slots) = slots {
+        words += &format!(" slots {slots}");
     }
     words
 }
@@ -110,6 +145,14 @@ fn of_event(event: &Event) -> String {
         }
         Event::QueueFull { waiting, bytes } => format!("[queue full: {waiting} calls, {bytes} bytes]"),
         Event::QueueDrain => "[queue drain]".into(),
+        Event::WorkerRecycle { worker, reason, memory, calls, cold } => {
+            let memory = memory.map_or_else(String::new, |memory| format!(", memory {memory}"));
+            let cold = if *cold { ", cold" } else { "" };
+            format!("[recycle {worker}: {}, answered {calls}{memory}{cold}]", of_recycle(*reason))
+        }
+        Event::WorkerUnresponsive { worker, timeout } => format!("[unresponsive {worker} for {timeout:?}]"),
+        Event::Reload { replaced } => format!("[reload of {replaced}]"),
+        Event::MemoryFloor { worker, memory } => format!("[memory floor: {worker} uses {memory}]"),
     }
 }
 
@@ -130,6 +173,9 @@ fn of_cause(cause: DeathCause) -> String {
         DeathCause::CancelKill { culprit } => format!("cancel-kill for {culprit}"),
         DeathCause::StartTimeout => "start timeout".into(),
         DeathCause::Close => "close".into(),
+        DeathCause::Idle => "idle".into(),
+        DeathCause::Recycled => "recycled".into(),
+        DeathCause::Unresponsive => "unresponsive".into(),
         DeathCause::Protocol => "protocol".into(),
         DeathCause::NotStarted => "not started".into(),
         DeathCause::Detached => "detached".into(),
@@ -141,6 +187,7 @@ fn of_kill(cause: KillCause) -> String {
         KillCause::CancelKill { culprit } => format!("cancel-kill for {culprit}"),
         KillCause::StartTimeout => "start timeout".into(),
         KillCause::Close => "close".into(),
+        KillCause::Unresponsive => "unresponsive".into(),
         KillCause::Protocol => "protocol".into(),
     }
 }
@@ -149,7 +196,18 @@ fn of_reason(reason: ExitReason) -> &'static str {
     match reason {
         ExitReason::Crash => "crash",
         ExitReason::StartFailed => "start-failed",
+        ExitReason::Recycled => "recycled",
         ExitReason::Shutdown => "shutdown",
+        ExitReason::Unresponsive => "unresponsive",
+    }
+}
+
+fn of_recycle(reason: RecycleReason) -> &'static str {
+    match reason {
+        RecycleReason::Calls => "calls",
+        RecycleReason::Memory => "memory",
+        RecycleReason::Age => "age",
+        RecycleReason::Reload => "reload",
     }
 }
 

@@ -11,6 +11,8 @@ pub(crate) enum Start {
     ReadyAfter(Duration),
     /// Ready after a time; never goes when asked to stop.
     ReadyButStays(Duration),
+    /// Ready after a time; answers no ping.
+    ReadyButMute(Duration),
     /// There is no process at all.
     NotStarted,
     /// It dies before it is ready.
@@ -19,6 +21,16 @@ pub(crate) enum Start {
     ReadyThenDies(Duration, Duration, Exit),
     /// Alive and never ready.
     Hangs,
+}
+
+/// What the sampler sees of every worker, and how often.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Footprint {
+    pub(crate) every: Duration,
+    /// Bytes of a worker that has served nothing.
+    pub(crate) fresh: u64,
+    /// Bytes that every answered call leaves behind.
+    pub(crate) leak: u64,
 }
 
 /// One attempt of a call.

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use ganger_scheduler::{Action, CallId, Exit, Input, Timestamp, WorkerId};
 
-use super::script::{Conduct, Run, Start};
+use super::script::{Conduct, Footprint, Run, Start};
 
 const USUAL_START: Start = Start::ReadyAfter(Duration::from_millis(5));
 const USUAL_RUN: Run = Run { heard: false, conduct: Conduct::Answers(Duration::from_millis(10)) };
+/// From a ping to its answer.
+const PONG_TAKES: Duration = Duration::from_millis(1);
 /// From kill(2) to the exit being seen.
 const KILL_TAKES: Duration = Duration::from_millis(1);
 const SIGKILL: i32 = 9;
@@ -22,19 +24,26 @@ pub(crate) struct World {
     /// What is to come, in order of time and then of being set.
     agenda: BTreeMap<(Timestamp, u64), Happening>,
     entries: u64,
+    footprint: Option<Footprint>,
 }
 
 struct Process {
     attached: bool,
     stays: bool,
     doomed: bool,
-    /// What it was given, and how it runs it.
+    mute: bool,
+    answered: u64,
+    /// What it was given and has not answered, and how it runs it.
     calls: BTreeMap<CallId, Run>,
 }
 
 enum Happening {
     /// Comes true only if the process is still there.
     Report(WorkerId, Input),
+    /// It answers a ping, unless it is at work.
+    Pong(WorkerId),
+    /// Somebody looks how much memory it uses.
+    Sample(WorkerId),
     Death(WorkerId, Exit),
 }
 
@@ -51,6 +60,11 @@ impl World {
         self.calls.insert(call, runs.into_iter().collect());
     }
 
+    /// From now on the memory of every worker that starts is looked at.
+    pub(crate) fn sample(&mut self, footprint: Footprint) {
+        self.footprint = Some(footprint);
+    }
+
     pub(crate) fn workers(&self) -> Vec<WorkerId> {
         self.processes.keys().copied().collect()
     }
@@ -63,19 +77,33 @@ impl World {
     pub(crate) fn next_input(&mut self, now: Timestamp) -> Option<Input> {
         while self.next_moment().is_some_and(|at| at <= now) {
             let (_, happening) = self.agenda.pop_first().expect("its key was seen a line ago");
-            match happening {
-                Happening::Report(worker, input) if self.processes.contains_key(&worker) => {
-                    return Some(input);
-                }
-                Happening::Report(..) => {}
-                Happening::Death(worker, exit) => {
-                    if let Some(input) = self.die(worker, exit) {
-                        return Some(input);
-                    }
-                }
+            if let Some(input) = self.come_true(now, happening) {
+                return Some(input);
             }
         }
         None
+    }
+
+    fn come_true(&mut self, now: Timestamp, happening: Happening) -> Option<Input> {
+        match happening {
+            Happening::Report(worker, input) => {
+                let process = self.processes.get_mut(&worker)?;
+                if let Input::Answered { call, .. } = &input {
+                    process.answered += u64::from(process.calls.remove(call).is_some());
+                }
+                Some(input)
+            }
+            Happening::Pong(worker) => {
+                self.processes.get(&worker)?.calls.is_empty().then_some(Input::Pong { worker })
+            }
+            Happening::Sample(worker) => {
+                let (process, footprint) = (self.processes.get(&worker)?, self.footprint?);
+                let memory = footprint.fresh + footprint.leak * process.answered;
+                self.plan(now.after(footprint.every), Happening::Sample(worker));
+                Some(Input::Sample { worker, memory })
+            }
+            Happening::Death(worker, exit) => self.die(worker, exit),
+        }
     }
 
     /// Ends a process now.
@@ -111,16 +139,30 @@ impl World {
                     self.plan(now.after(KILL_TAKES), Happening::Death(worker, Exit::Signal(SIGKILL)));
                 }
             }
-            Action::Refuse { .. } | Action::Settle { .. } | Action::Emit(_) | Action::Closed => {}
+            &Action::Ping { worker } => {
+                if self.processes.get(&worker).is_some_and(|process| !process.mute) {
+                    self.plan(now.after(PONG_TAKES), Happening::Pong(worker));
+                }
+            }
+            Action::Admitted { .. }
+            | Action::Refuse { .. }
+            | Action::Settle { .. }
+            | Action::Emit(_)
+            | Action::Closed => {}
         }
     }
 
     fn start(&mut self, now: Timestamp, worker: WorkerId, start: Start, attached: bool) {
         let stays = matches!(start, Start::ReadyButStays(_));
-        self.processes.insert(worker, Process { attached, stays, doomed: false, calls: BTreeMap::new() });
+        let mute = matches!(start, Start::ReadyButMute(_));
+        let calls = BTreeMap::new();
+        self.processes.insert(worker, Process { attached, stays, mute, doomed: false, answered: 0, calls });
+        if let Some(Footprint { every, .. }) = self.footprint {
+            self.plan(now.after(every), Happening::Sample(worker));
+        }
         let ready = |after| (now.after(after), Happening::Report(worker, Input::Ready { worker }));
         match start {
-            Start::ReadyAfter(after) | Start::ReadyButStays(after) => {
+            Start::ReadyAfter(after) | Start::ReadyButStays(after) | Start::ReadyButMute(after) => {
                 let (at, happening) = ready(after);
                 self.plan(at, happening);
             }

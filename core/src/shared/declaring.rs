@@ -1,0 +1,86 @@
+//! A call as the scheduler sees it: its own options first, then its function's contract, then the pool's.
+
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::time::Duration;
+
+use ganger_protocol::message::{Contract, Exclusive as Declared};
+use ganger_scheduler::{CallId, CallSpec, Declaration, Input as News, Timestamp};
+
+use super::{Aftermath, Books, Shared};
+use crate::call::Call;
+use crate::options::{CallOptions, Exclusive, Limit};
+
+impl Shared {
+    pub(super) fn spec(&self, asked: &Call, books: &Books) -> CallSpec {
+        let (pool, call) = (&self.options, &asked.options);
+        let declared = books.declaration(asked);
+        let or = |limit: Option<Limit>, default| limit.map_or(default, Limit::duration);
+        CallSpec {
+            bytes: asked.input.payload.len() as u64,
+            priority: call.priority,
+            slots: declared.slots.unwrap_or(1),
+            weight: call.weight.unwrap_or(1),
+            idempotent: declared.idempotent,
+            retries: call.retries.unwrap_or(pool.retries),
+            queue_timeout: or(call.queue_timeout, pool.queue_timeout),
+            timeout: match (call.timeout, declared.timeout) {
+                (Some(limit), _) => limit.duration(),
+                (None, Some(timeout)) => Some(timeout),
+                (None, None) => pool.timeout,
+            },
+            deadline: or(call.deadline, pool.deadline),
+            cancel_grace: call.cancel_grace.unwrap_or(pool.cancel_grace),
+            affinity: call.affinity.as_deref().map(key),
+            exclusive: declared.exclusive,
+            pinned: None,
+        }
+    }
+}
+
+impl Books {
+    /// What a ready worker says of its functions holds for calls that were made before it could say so.
+    pub(super) fn learn(&mut self, contracts: &[Contract], now: Timestamp, aftermath: &mut Aftermath) {
+        let news = |known: &Contract| self.contracts.get(&known.name) != Some(known);
+        if !contracts.iter().any(news) {
+            return;
+        }
+        self.contracts = contracts.iter().map(|contract| (contract.name.clone(), contract.clone())).collect();
+        let open: Vec<(CallId, Declaration)> = self
+            .calls
+            .iter()
+            .filter(|(_, pending)| self.contracts.contains_key(&*pending.call.function))
+            .map(|(id, pending)| (*id, self.declaration(&pending.call)))
+            .collect();
+        for (call, declaration) in open {
+            self.tell(now, News::Declare { call, declaration }, aftermath);
+        }
+    }
+
+    /// What the call says for itself, else what its function says.
+    fn declaration(&self, asked: &Call) -> Declaration {
+        let contract = self.contracts.get(&*asked.function);
+        let options: &CallOptions = &asked.options;
+        Declaration {
+            idempotent: options
+                .idempotent
+                .unwrap_or_else(|| contract.is_some_and(|contract| contract.idempotent)),
+            timeout: match options.timeout {
+                Some(limit) => limit.duration(),
+                None => contract.and_then(|contract| contract.timeout_ms).map(Duration::from_millis),
+            },
+            slots: options.slots.map(|slots| slots.get()).or(contract.map(|contract| contract.slots)),
+            exclusive: match options.exclusive {
+                Some(Exclusive::Node | Exclusive::Worker) => true,
+                None => contract.is_some_and(|contract| match contract.exclusive {
+                    Some(Declared::Node | Declared::Worker) => true,
+                    None => false,
+                }),
+            },
+        }
+    }
+}
+
+/// The same text is the same key as long as the process lives.
+fn key(text: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(text)
+}
