@@ -1,0 +1,78 @@
+// The scenarios that hold whatever language the app and the worker are written in (tests/behavior).
+
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { eventually, failure, leaveNothing, open, scratch } from './support.mjs'
+
+leaveNothing()
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const target = process.env.CARGO_TARGET_DIR ?? join(root, 'target')
+const workers = join(root, 'tests/behavior/workers')
+const scenarios = JSON.parse(readFileSync(join(root, 'tests/behavior/scenarios.json'), 'utf8'))
+
+const languages = {
+  python: { python: join(workers, 'behavior.py') },
+  node: { node: join(workers, 'behavior.mjs') },
+  rust: { command: [program()] },
+}
+
+for (const [language, worker] of Object.entries(languages))
+  for (const scenario of scenarios)
+    test(`${language}: ${scenario.name}`, { skip: scenario.not_for?.includes(language) }, async (t) => {
+      const pool = open(t, { workers: 1, ...worker, ...camelNames(scenario.options) })
+      const play = { pool, language, folder: dirname(scratch(t, 'file')), pids: [] }
+      for (const step of scenario.steps) await take(play, step)
+    })
+
+async function take(play, step) {
+  if (step.stats) {
+    await eventually(() => Object.entries(step.stats).every(([name, value]) => at(play.pool.stats(), name) === value), JSON.stringify(step))
+    return
+  }
+  const calls = (step.together ?? [step]).filter((call) => !call.not_for?.includes(play.language))
+  const made = calls.map((call) => play.pool.call(call.call, input(play, call.input), camelNames(call.options)))
+  // Every call has somebody who looks at it, also while an earlier one is looked at.
+  await Promise.allSettled(made)
+  for (const [index, call] of calls.entries()) await check(play, call, made[index])
+}
+
+async function check(play, call, made) {
+  if (call.error) return checkError(call.error, await failure(made))
+  const [result, wanted] = [await made, call.result]
+  if (call.call !== 'pid') return assert.deepEqual(result, wanted)
+  if (wanted.same_pid_as) assert.equal(result, play.pids[wanted.same_pid_as - 1])
+  if (wanted.other_pid_than) assert.notEqual(result, play.pids[wanted.other_pid_than - 1])
+  play.pids.push(result)
+}
+
+function checkError(wanted, error) {
+  for (const [name, value] of Object.entries(wanted))
+    if (name === 'message') assert.ok(error.message.includes(value), error.message)
+    else if (name === 'culprit') assert.equal(error.worker.culprit, value)
+    else assert.equal(error[camel(name)], value, `${name} of ${error}`)
+}
+
+function input(play, value) {
+  return value?.scratch ? join(play.folder, value.scratch) : value
+}
+
+function at(stats, name) {
+  return name.split('.').reduce((value, part) => value[camel(part)], stats)
+}
+
+function camelNames(options = {}) {
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [camel(name), value]))
+}
+
+function camel(name) {
+  return name.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase())
+}
+
+function program() {
+  const found = ['debug', 'release'].map((kind) => join(target, kind, 'behavior-worker')).find((path) => existsSync(path))
+  return found ?? 'cargo build -p behavior-worker comes first'
+}

@@ -1,0 +1,105 @@
+"""The scenarios that hold whatever language the app and the worker are written in (tests/behavior)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import support
+from ganger import CallFuture, GangerError, Pool
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKERS = ROOT / "tests" / "behavior" / "workers"
+SCENARIOS: list[dict[str, Any]] = json.loads((ROOT / "tests" / "behavior" / "scenarios.json").read_text())
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+LANGUAGES = ("python", "node", "rust")
+
+
+def worker(language: str) -> dict[str, Any]:
+    if language == "python":
+        return {"python": str(WORKERS / "behavior.py")}
+    if language == "node":
+        return {"node": str(WORKERS / "behavior.mjs")}
+    built = [TARGET / kind / "behavior-worker" for kind in ("debug", "release")]
+    program = next((path for path in built if path.is_file()), None)
+    assert program, "build it first: cargo build -p behavior-worker"
+    return {"command": [str(program)]}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario["name"])
+def test_scenario(language: str, scenario: dict[str, Any], tmp_path: Path) -> None:
+    if language in scenario.get("not_for", ()):
+        pytest.skip(f"not for {language}")
+    options = {"workers": 1, **worker(language), **scenario.get("options", {})}
+    with Pool(**options) as pool:
+        Play(pool, language, tmp_path).steps(scenario["steps"])
+
+
+class Play:
+    """One scenario on one pool."""
+
+    def __init__(self, pool: Pool, language: str, scratch: Path) -> None:
+        self.pool = pool
+        self.language = language
+        self.scratch = scratch
+        self.pids: list[Any] = []
+
+    def steps(self, steps: list[dict[str, Any]]) -> None:
+        for step in steps:
+            if "stats" in step:
+                self.await_stats(step["stats"])
+                continue
+            together = step.get("together", [step])
+            calls = [call for call in together if self.language not in call.get("not_for", ())]
+            for call, future in [(call, self.submit(call)) for call in calls]:
+                self.check(call, future)
+
+    def await_stats(self, wanted: dict[str, Any]) -> None:
+        support.eventually(lambda: self.stats(wanted) == wanted, f"stats are {wanted}")
+
+    def stats(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        stats: Any = self.pool.stats()
+        found: dict[str, Any] = {}
+        for name in wanted:
+            value = stats
+            for part in name.split("."):
+                value = value[part]
+            found[name] = value
+        return found
+
+    def submit(self, call: dict[str, Any]) -> CallFuture[Any]:
+        value = call.get("input")
+        if isinstance(value, dict) and "scratch" in value:
+            value = str(self.scratch / value["scratch"])
+        return self.pool.submit(call["call"], value, **call.get("options", {}))
+
+    def check(self, call: dict[str, Any], future: CallFuture[Any]) -> None:
+        if "error" in call:
+            with pytest.raises(GangerError) as raised:
+                future.result(60)
+            self.check_error(call["error"], raised.value)
+            return
+        result, wanted = future.result(60), call["result"]
+        if call["call"] != "pid":
+            assert result == wanted, call
+            return
+        if "same_pid_as" in wanted:
+            assert result == self.pids[wanted["same_pid_as"] - 1]
+        if "other_pid_than" in wanted:
+            assert result != self.pids[wanted["other_pid_than"] - 1]
+        self.pids.append(result)
+
+    def check_error(self, wanted: dict[str, Any], error: GangerError) -> None:
+        for name, value in wanted.items():
+            if name == "message":
+                assert value in str(error), error
+            elif name == "culprit":
+                assert error.worker is not None
+                assert error.worker["culprit"] == value
+            else:
+                assert getattr(error, name) == value, (name, error)

@@ -1,0 +1,51 @@
+// The functions of the behaviour suite, in JavaScript.
+
+import { closeSync, openSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const pause = new Int32Array(new SharedArrayBuffer(4))
+
+export const echo = (value) => value
+export const add = ({ a, b }) => a + b
+export const pid = () => process.pid
+export const attempt = (_, context) => context.attempt
+export const is_limited = (_, context) => context.remaining !== undefined
+
+export function fail(text) {
+  throw new TypeError(text)
+}
+
+export async function nap(seconds, context) {
+  await sleep(seconds * 1000, undefined, { signal: context.signal })
+  return 'napped'
+}
+
+export function polite(_, context) {
+  while (!context.cancelled) Atomics.wait(pause, 0, 0, 2)
+  return 'stopped'
+}
+
+export function stubborn(seconds) {
+  Atomics.wait(pause, 0, 0, seconds * 1000)
+  return 'ended'
+}
+
+export function leave(code) {
+  process.exit(code)
+}
+
+export function die() {
+  process.kill(process.pid, 'SIGKILL')
+  Atomics.wait(pause, 0, 0, 60_000)
+}
+
+export function die_at_first(path, context) {
+  try {
+    closeSync(openSync(path, 'wx'))
+  } catch {
+    return context.attempt
+  }
+  die()
+}
+
+export const ganger = { functions: { die_at_first: { idempotent: true } } }
