@@ -1,8 +1,8 @@
 // The scenarios that hold whatever language the app and the worker are written in (tests/behavior).
 
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { eventually, failure, leaveNothing, open, scratch } from './support.mjs'
@@ -24,13 +24,16 @@ for (const [language, worker] of Object.entries(languages))
   for (const scenario of scenarios)
     test(`${language}: ${scenario.name}`, { skip: scenario.not_for?.includes(language) }, async (t) => {
       const pool = open(t, { workers: 1, ...worker, ...camelNames(scenario.options) })
-      const play = { pool, language, folder: dirname(scratch(t, 'file')), pids: [] }
+      const play = { pool, language, folder: folder(t), pids: [] }
       for (const step of scenario.steps) await take(play, step)
     })
 
 async function take(play, step) {
   if (step.stats) {
-    await eventually(() => Object.entries(step.stats).every(([name, value]) => at(play.pool.stats(), name) === value), JSON.stringify(step))
+    await eventually(
+      () => Object.entries(step.stats).every(([name, value]) => at(play.pool.stats(), name) === value),
+      JSON.stringify(step),
+    )
     return
   }
   const calls = (step.together ?? [step]).filter((call) => !call.not_for?.includes(play.language))
@@ -56,6 +59,12 @@ function checkError(wanted, error) {
     else assert.equal(error[camel(name)], value, `${name} of ${error}`)
 }
 
+function folder(t) {
+  const path = scratch(t, 'scratch')
+  mkdirSync(path, { recursive: true })
+  return path
+}
+
 function input(play, value) {
   return value?.scratch ? join(play.folder, value.scratch) : value
 }
@@ -73,6 +82,8 @@ function camel(name) {
 }
 
 function program() {
-  const found = ['debug', 'release'].map((kind) => join(target, kind, 'behavior-worker')).find((path) => existsSync(path))
+  const found = ['debug', 'release']
+    .map((kind) => join(target, kind, 'behavior-worker'))
+    .find((path) => existsSync(path))
   return found ?? 'cargo build -p behavior-worker comes first'
 }
