@@ -38,6 +38,7 @@ mod link;
 pub mod options;
 mod pool;
 mod process;
+mod recorder;
 mod runtime;
 mod sampler;
 mod sampling;

@@ -164,6 +164,12 @@ impl Pool {
         if self.is_here() { self.0.shared.call_infos() } else { Vec::new() }
     }
 
+    /// The last 10 000 things that the pool's scheduler was told, as text: for a report of what went wrong, and, while the beginning is among
+    /// them, to play it again (`ganger_scheduler::Recording`). Names of functions and payloads are not in it. Empty in a forked child.
+    pub fn flight_record(&self) -> String {
+        if self.is_here() { self.0.shared.recording().to_string() } else { String::new() }
+    }
+
     /// The functions that workers offer; none before the first worker was ready.
     pub fn functions(&self) -> Option<Arc<[Contract]>> {
         if self.is_here() { self.0.shared.books().functions() } else { None }

@@ -15,6 +15,7 @@ mod settling;
 mod telling;
 mod waits;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ganger_protocol::Limits;
@@ -32,6 +33,7 @@ use crate::events::Observers;
 use crate::launch::launch;
 use crate::options::PoolOptions;
 use crate::process::Launch;
+use crate::recorder;
 use crate::sampler::{self, Sampler};
 use crate::sampling;
 use crate::timer::Timer;
@@ -72,10 +74,27 @@ impl Shared {
         if let Some(interval) = sampling::interval(&shared.options) {
             shared.runtime.spawn(sampling::run(Arc::downgrade(&shared), interval));
         }
+        if let Some(folder) = recorder::folder() {
+            shared.write_down_at_end(folder);
+        }
         if shared.options.min_workers > 0 {
             shared.tell(News::Warm { workers: shared.options.min_workers });
         }
         shared
+    }
+
+    fn write_down_at_end(&self, folder: PathBuf) {
+        let pool = self.weak();
+        let write_down = move || {
+            let Some(shared) = pool.upgrade() else { return };
+            let name = &shared.options.name;
+            if let Err(error) = recorder::write_down(&shared.recording(), name, &folder) {
+                tracing::warn!(pool = name, %error, folder = %folder.display(), "the flight record cannot be written");
+            }
+        };
+        if let Closed::NotYet(waiting) = &mut self.books().closed {
+            waiting.push(Box::new(write_down));
+        }
     }
 
     /// One step: news in, actions out. `tell` changes the books; what must wait for the lock's end is collected and done here.
@@ -130,10 +149,7 @@ impl Shared {
     }
 
     pub(crate) fn clock_struck(&self) {
-        self.step(|books, now, aftermath| {
-            books.scheduler.handle_timeout(now);
-            books.carry_out(now, aftermath);
-        });
+        self.step(|books, now, aftermath| books.strike(now, aftermath));
     }
 
     /// A process that came by itself, with both its lanes.

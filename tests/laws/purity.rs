@@ -48,6 +48,11 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("retry", &["call"]),
     ("scaling", &[]),
     ("timers", &["id", "time"]),
+    // Records of what was heard.
+    ("record", &["config", "input", "stats", "time"]),
+    ("record/reading", &["call", "config", "id", "input", "stats", "time"]),
+    ("record/span", &[]),
+    ("record/writing", &["call", "config", "input"]),
 ];
 
 #[test]

@@ -6,6 +6,7 @@ mod closing;
 mod dispatch;
 mod health;
 mod recycling;
+mod replaying;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -157,6 +158,11 @@ impl Scheduler {
     /// Whether a call waits for room in the queue.
     pub fn is_in_lobby(&self, call: CallId) -> bool {
         self.lobby.contains(call)
+    }
+
+    /// Calls that wait in the queue.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
     }
 
     /// Whether no call runs or waits.

@@ -7,7 +7,7 @@ mod shrink;
 
 use std::time::Duration;
 
-use ganger_scheduler::PoolPhase;
+use ganger_scheduler::{Config, PoolPhase};
 
 use crate::simulator::{Broken, History, Simulator};
 use commands::{Deed, Ending, Story};
@@ -46,6 +46,13 @@ fn a_law_that_is_broken_is_found_and_cut_down() {
         (1, 1, 0),
         "one submission is enough"
     );
+}
+
+/// A history that keeps the laws.
+pub(crate) fn history_of(seed: u64) -> (Config, History) {
+    let story = Story::from_seed(seed);
+    let history = play(&story).unwrap_or_else(|Broken(text)| panic!("{text}"));
+    (story.config, history)
 }
 
 /// Plays a story to its end and holds its history to the laws about ends.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ganger_protocol::message::{Contract, ErrorReport};
 use ganger_scheduler::{
-    CallId, Config, Input as News, Scheduler, Timestamp, WhenFull as WhenQueueFull, WorkerId,
+    CallId, Config, Heard, Input as News, Scheduler, Timestamp, WhenFull as WhenQueueFull, WorkerId,
 };
 use tokio::sync::Notify;
 
@@ -19,11 +19,13 @@ use crate::error::{ErrorCode, WorkerDeath};
 use crate::link::Link;
 use crate::options::{PoolOptions, WhenFull};
 use crate::process::WorkerProcess;
+use crate::recorder::Recorder;
 use crate::stats::Latencies;
 
 #[derive(Debug)]
 pub(crate) struct Books {
     pub(crate) scheduler: Scheduler,
+    pub(super) recorder: Recorder,
     pub(crate) calls: HashMap<CallId, PendingCall>,
     pub(crate) crew: HashMap<WorkerId, Member>,
     pub(crate) latencies: Latencies,
@@ -157,8 +159,10 @@ pub(crate) struct Obituary {
 
 impl Books {
     pub(super) fn new(options: &PoolOptions, workers: u32) -> Self {
+        let config = config(options, workers);
         Self {
-            scheduler: Scheduler::new(config(options, workers)),
+            scheduler: Scheduler::new(config.clone()),
+            recorder: Recorder::new(config),
             calls: HashMap::new(),
             crew: HashMap::new(),
             latencies: Latencies::new(),
@@ -208,7 +212,15 @@ impl Books {
 
     /// Tells the scheduler one piece of news and does what it says.
     pub(crate) fn tell(&mut self, now: Timestamp, news: News, aftermath: &mut Aftermath) {
+        self.recorder.note(now, Heard::Input(news.clone()));
         self.scheduler.handle(now, news);
+        self.carry_out(now, aftermath);
+    }
+
+    /// Tells the scheduler what time it is and does what it says.
+    pub(super) fn strike(&mut self, now: Timestamp, aftermath: &mut Aftermath) {
+        self.recorder.note(now, Heard::Clock);
+        self.scheduler.handle_timeout(now);
         self.carry_out(now, aftermath);
     }
 

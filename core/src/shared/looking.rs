@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use ganger_scheduler::WorkerView;
+use ganger_scheduler::{Recording, WorkerView};
 
 use super::Shared;
 use super::books::Books;
@@ -58,6 +58,12 @@ impl Shared {
             run: books.latencies.run(),
             details: view.workers.iter().map(|worker| details(&books, worker)).collect(),
         }
+    }
+
+    /// What the scheduler was told. Only the copy is made under the lock.
+    pub(crate) fn recording(&self) -> Recording {
+        let books = self.books();
+        books.recorder.recording(books.scheduler.stats(self.now()).counters)
     }
 
     pub(crate) fn call_infos(&self) -> Vec<CallInfo> {

@@ -30,6 +30,10 @@ impl History {
         self.steps.last().expect("it was pushed a line ago")
     }
 
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.steps.len()
     }
