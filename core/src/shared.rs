@@ -12,6 +12,7 @@ mod frames;
 mod looking;
 mod past;
 mod settling;
+mod tally;
 mod telling;
 mod waits;
 

@@ -42,10 +42,14 @@ record! {
         pub recycled: Recycled,
         /// Workers that were killed because they did not answer the health check.
         pub unresponsive: u64,
+        /// The most that there was at once.
+        pub peak: Peak,
         /// How long calls waited for their first attempt.
         pub wait: Latency,
         /// How long attempts ran.
         pub run: Latency,
+        /// Calls by function, in the order of names. From the 1001st name on they are counted together as `(others)`.
+        pub functions: Vec<FunctionStats>,
         /// Every worker.
         pub details: Vec<WorkerStats>,
     }
@@ -61,6 +65,30 @@ record! {
         pub reload: u64,
         /// They had lived long enough.
         pub age: u64,
+    }
+
+    /// The most that there was at once since the pool began.
+    #[derive(Default)]
+    pub struct Peak {
+        /// Workers, starting ones and replacements included.
+        pub workers: u32,
+        /// Calls waiting.
+        pub queued: u64,
+    }
+
+    /// What became of the calls of a function.
+    #[derive(Default)]
+    pub struct FunctionStats {
+        /// The function.
+        pub r#fn: String,
+        /// Calls submitted, refused ones included.
+        pub submitted: u64,
+        /// Calls that ended with a result.
+        pub completed: u64,
+        /// Calls that ended with an error, refused ones included.
+        pub failed: u64,
+        /// Calls that were cancelled.
+        pub cancelled: u64,
     }
 
     /// How long something took, in milliseconds, exact to one percent.
@@ -105,6 +133,8 @@ record! {
         pub age: u64,
         /// Whether it is being replaced.
         pub recycling: bool,
+        /// The device that it is bound to; null if the pool has none.
+        pub device: Option<String>,
     }
 
     /// A call now.

@@ -34,10 +34,14 @@ export interface Stats {
   readonly recycled: Recycled
   /** Workers that were killed because they did not answer the health check. */
   readonly unresponsive: number
+  /** The most that there was at once. */
+  readonly peak: Peak
   /** How long calls waited for their first attempt. */
   readonly wait: Latency
   /** How long attempts ran. */
   readonly run: Latency
+  /** Calls by function, in the order of names. From the 1001st name on they are counted together as `(others)`. */
+  readonly functions: readonly FunctionStats[]
   /** Every worker. */
   readonly details: readonly WorkerStats[]
 }
@@ -52,6 +56,14 @@ export interface Recycled {
   readonly reload: number
   /** They had lived long enough. */
   readonly age: number
+}
+
+/** The most that there was at once since the pool began. */
+export interface Peak {
+  /** Workers, starting ones and replacements included. */
+  readonly workers: number
+  /** Calls waiting. */
+  readonly queued: number
 }
 
 /** How long something took, in milliseconds, exact to one percent. */
@@ -70,6 +82,20 @@ export interface Latency {
   readonly p999: number
   /** The longest. */
   readonly max: number
+}
+
+/** What became of the calls of a function. */
+export interface FunctionStats {
+  /** The function. */
+  readonly fn: string
+  /** Calls submitted, refused ones included. */
+  readonly submitted: number
+  /** Calls that ended with a result. */
+  readonly completed: number
+  /** Calls that ended with an error, refused ones included. */
+  readonly failed: number
+  /** Calls that were cancelled. */
+  readonly cancelled: number
 }
 
 /** A worker now. */
@@ -94,6 +120,8 @@ export interface WorkerStats {
   readonly age: number
   /** Whether it is being replaced. */
   readonly recycling: boolean
+  /** The device that it is bound to; null if the pool has none. */
+  readonly device: string | null
 }
 
 /** A call now. */

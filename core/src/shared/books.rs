@@ -12,10 +12,11 @@ use tokio::sync::Notify;
 
 use super::Aftermath;
 use super::past::Past;
+use super::tally::{Place, Tally};
 use super::waits::Waits;
 use crate::call::{Call, Completion, Outcome};
 use crate::crew::Lanes;
-use crate::error::{ErrorCode, WorkerDeath};
+use crate::error::WorkerDeath;
 use crate::link::Link;
 use crate::options::{PoolOptions, WhenFull};
 use crate::process::WorkerProcess;
@@ -29,8 +30,7 @@ pub(crate) struct Books {
     pub(crate) calls: HashMap<CallId, PendingCall>,
     pub(crate) crew: HashMap<WorkerId, Member>,
     pub(crate) latencies: Latencies,
-    /// Outcomes, as callers got them.
-    pub(crate) tally: Tally,
+    pub(super) tally: Tally,
     /// What the last start that failed had to say.
     pub(crate) last_start_failure: Option<Arc<StartFailure>>,
     pub(crate) closed: Closed,
@@ -52,24 +52,6 @@ pub(crate) struct Books {
     pub(super) next_attachment: u64,
 }
 
-/// Settled calls by outcome.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) completed: u64,
-    pub(crate) failed: u64,
-    pub(crate) cancelled: u64,
-}
-
-impl Tally {
-    pub(super) fn count(&mut self, outcome: &Outcome) {
-        match outcome {
-            Ok(_) => self.completed += 1,
-            Err(error) if error.code == ErrorCode::Cancelled => self.cancelled += 1,
-            Err(_) => self.failed += 1,
-        }
-    }
-}
-
 /// Who waits for the end of the pool.
 pub(crate) enum Closed {
     /// It has not ended; they wait.
@@ -84,6 +66,7 @@ pub(crate) struct PendingCall {
     pub(crate) completion: Completion,
     pub(crate) submitted_at: Timestamp,
     pub(crate) assigned_at: Option<Timestamp>,
+    pub(super) counted_at: Place,
     /// Told when the call has got room to wait; none once it has.
     pub(crate) admitted: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -186,7 +169,15 @@ impl Books {
     pub(super) fn enter(&mut self, call: Call, completion: Completion, now: Timestamp) -> CallId {
         self.next_call += 1;
         let id = CallId(self.next_call);
-        let pending = PendingCall { call, completion, submitted_at: now, assigned_at: None, admitted: None };
+        let counted_at = self.tally.submitted(&call.function);
+        let pending = PendingCall {
+            call,
+            completion,
+            submitted_at: now,
+            assigned_at: None,
+            counted_at,
+            admitted: None,
+        };
         self.calls.insert(id, pending);
         id
     }
@@ -215,6 +206,7 @@ impl Books {
         self.recorder.note(now, Heard::Input(news.clone()));
         self.scheduler.handle(now, news);
         self.carry_out(now, aftermath);
+        self.tally.present(self.crew.len(), self.scheduler.queued());
     }
 
     /// Tells the scheduler what time it is and does what it says.
@@ -222,6 +214,7 @@ impl Books {
         self.recorder.note(now, Heard::Clock);
         self.scheduler.handle_timeout(now);
         self.carry_out(now, aftermath);
+        self.tally.present(self.crew.len(), self.scheduler.queued());
     }
 
     /// Has `admitted` told as soon as the call no longer waits for room in the queue.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ganger_scheduler::{Recording, WorkerView};
 
-use super::Shared;
 use super::books::Books;
+use super::{Member, Shared};
 use crate::sampler::Memory;
 use crate::stats::{CallInfo, CallState, Recycled, Stats, WorkerStats};
 
@@ -54,8 +54,10 @@ impl Shared {
                 age: view.counters.recycled_age,
             },
             unresponsive: view.counters.unresponsive,
+            peak: books.tally.peak.clone(),
             wait: books.latencies.wait(),
             run: books.latencies.run(),
+            functions: books.tally.functions(),
             details: view.workers.iter().map(|worker| details(&books, worker)).collect(),
         }
     }
@@ -88,11 +90,11 @@ impl Shared {
 }
 
 fn details(books: &Books, view: &WorkerView) -> WorkerStats {
-    let pid = books.crew.get(&view.worker).and_then(super::Member::pid);
+    let member = books.crew.get(&view.worker);
     WorkerStats {
         index: view.worker.index,
         generation: view.worker.generation,
-        pid,
+        pid: member.and_then(Member::pid),
         ready: view.ready,
         busy: view.running > 0,
         running: view.running as u64,
@@ -100,6 +102,7 @@ fn details(books: &Books, view: &WorkerView) -> WorkerStats {
         memory: None,
         age: milliseconds(view.age),
         recycling: view.recycling,
+        device: member.and_then(|member| member.device.as_deref().map(str::to_owned)),
     }
 }
 

@@ -36,7 +36,7 @@ impl Books {
                 Err(Box::new(self.failure(failure).about(function, known(started), attempts)))
             }
         };
-        self.tally.count(&outcome);
+        self.tally.settled(call.counted_at, &outcome);
         aftermath.settle(call.completion, outcome);
     }
 

@@ -57,11 +57,18 @@ class Stats(TypedDict):
     # Workers that were killed because they did not answer the health check.
     unresponsive: int
 
+    # The most that there was at once.
+    peak: Peak
+
     # How long calls waited for their first attempt.
     wait: Latency
 
     # How long attempts ran.
     run: Latency
+
+    # Calls by function, in the order of names. From the 1001st name on they are counted together as
+    # `(others)`.
+    functions: list[FunctionStats]
 
     # Every worker.
     details: list[WorkerStats]
@@ -81,6 +88,16 @@ class Recycled(TypedDict):
 
     # They had lived long enough.
     age: int
+
+
+class Peak(TypedDict):
+    """The most that there was at once since the pool began."""
+
+    # Workers, starting ones and replacements included.
+    workers: int
+
+    # Calls waiting.
+    queued: int
 
 
 class Latency(TypedDict):
@@ -106,6 +123,25 @@ class Latency(TypedDict):
 
     # The longest.
     max: float
+
+
+class FunctionStats(TypedDict):
+    """What became of the calls of a function."""
+
+    # The function.
+    fn: str
+
+    # Calls submitted, refused ones included.
+    submitted: int
+
+    # Calls that ended with a result.
+    completed: int
+
+    # Calls that ended with an error, refused ones included.
+    failed: int
+
+    # Calls that were cancelled.
+    cancelled: int
 
 
 class WorkerStats(TypedDict):
@@ -140,6 +176,9 @@ class WorkerStats(TypedDict):
 
     # Whether it is being replaced.
     recycling: bool
+
+    # The device that it is bound to; None if the pool has none.
+    device: str | None
 
 
 class CallInfo(TypedDict):
