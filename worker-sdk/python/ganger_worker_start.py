@@ -3,7 +3,6 @@
 So a Node app needs no pip, and a Python environment that pins a version gets the one it pins.
 """
 
-import importlib.util
 import os
 import sys
 
@@ -12,7 +11,12 @@ def _choose_package() -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     # Python put this folder first on the path; the user's modules must not be shadowed by what lies here.
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here or entry == ""]
-    if importlib.util.find_spec("ganger_worker") is not None:
+    try:
+        __import__("ganger_worker")
+    except ModuleNotFoundError as missing:
+        if missing.name != "ganger_worker":
+            raise
+    else:
         return
     for folder in (os.path.join(here, "src"), here):
         if os.path.isdir(os.path.join(folder, "ganger_worker")):

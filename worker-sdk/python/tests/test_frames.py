@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import socket
 from typing import Any
 
 import pytest
@@ -23,31 +22,31 @@ MALFORMED = [
 ]
 
 
-class Bytes(socket.socket):
-    """A socket that gives bytes in steps of a size, then ends."""
+class Fed(Reader):
+    """A reader of bytes that come in steps of a size, then end."""
 
-    def feed(self, data: bytes, step: int) -> Reader:
+    def __init__(self, data: bytes, step: int, max_payload: int = 1 << 63) -> None:
+        super().__init__(-1, max_payload)
         self.left, self.step = data, step
-        return Reader(self)
 
-    def recv_into(self, buffer: Any, *_: Any) -> int:  # type: ignore[override]
-        piece, self.left = self.left[: min(self.step, len(buffer))], self.left[min(self.step, len(buffer)) :]
-        buffer[: len(piece)] = piece
-        return len(piece)
+    def _receive(self, into: memoryview) -> int:
+        count = min(self.step, len(into), len(self.left))
+        if count == 0:
+            raise HostGone("end of file")
+        into[:count], self.left = self.left[:count], self.left[count:]
+        return count
 
 
 def read_all(data: bytes, step: int, max_payload: int = 1 << 32) -> list[Frame]:
-    with Bytes() as source:
-        reader = source.feed(data, step)
-        reader.max_payload = max_payload
-        assemblies, frames = Assemblies(max_payload), []
-        while True:
-            try:
-                whole = assemblies.take(reader.read())
-            except HostGone:
-                return frames
-            if whole is not None and whole.kind in protocol.KNOWN:
-                frames.append(whole)
+    reader = Fed(data, step, max_payload)
+    assemblies, frames = Assemblies(max_payload), []
+    while True:
+        try:
+            whole = assemblies.take(reader.read())
+        except HostGone:
+            return frames
+        if whole is not None and whole.kind in protocol.KNOWN:
+            frames.append(whole)
 
 
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
@@ -109,19 +108,18 @@ def play(data: bytes, lane: str, step: int) -> Exit | None:
         welcome = values.encode({"version": 1, "max_payload": 1 << 32})
         session.on_control(Frame(Kind.WELCOME, 1, 0, welcome, b""))
         session.ready([])
-    with Bytes() as source:
-        reader = source.feed(data, step)
-        while True:
-            try:
-                frame = reader.read()
-            except HostGone:
-                return None
-            except Violation as violation:
-                return Exit(70, str(violation))
-            effect = session.on_data(frame) if lane == "data" else session.on_control(frame)
-            if isinstance(effect, Exit):
-                assert effect.code == 70
-                return effect
+    reader = Fed(data, step)
+    while True:
+        try:
+            frame = reader.read()
+        except HostGone:
+            return None
+        except Violation as violation:
+            return Exit(70, str(violation))
+        effect = session.on_data(frame) if lane == "data" else session.on_control(frame)
+        if isinstance(effect, Exit):
+            assert effect.code == 70
+            return effect
 
 
 def test_large_frames_and_small_ones_mixed() -> None:

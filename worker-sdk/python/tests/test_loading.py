@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -123,20 +124,40 @@ def test_the_copy_beside_the_start_file_serves_as_packages_lay_it(tmp_path: Path
         "user/code.py",
         ACTION + "import ganger_worker\n@action\ndef f(): return ganger_worker.__file__\n",
     )
-    with Host.start(code, [sys.executable, str(tmp_path / "start.py")]) as host:
+    # -S: without the site's packages, so that none is installed.
+    with Host.start(code, [sys.executable, "-S", str(tmp_path / "start.py")], env={"PYTHONPATH": ""}) as host:
         host.ready()
         assert Path(host.result("f")).parent == tmp_path / "ganger_worker"
 
 
 def test_without_msgspec(tmp_path: Path) -> None:
     write(tmp_path, "user/msgspec.py", "raise ImportError('hidden')")
-    code = write(tmp_path, "user/code.py", ACTION + "@action\ndef f(a: int, b=2): return {'sum': a + b}\n")
-    with Host.start(code, env={"PYTHONPATH": str(tmp_path / "user")}) as host:
-        contract = host.ready()[0]
-        assert "input" not in contract
+    text = "from collections.abc import Sequence\n" + ACTION
+    text += "@action\ndef f(a: int, b=2): return {'sum': a + b}\n@action\ndef g(a: Sequence[int]): return a\n"
+    code = write(tmp_path, "user/code.py", text)
+    path = os.pathsep.join([str(tmp_path / "user"), str(SDK / "src")])
+    with Host.start(code, env={"PYTHONPATH": path}) as host:
+        f, g = host.ready()
+        assert f["input"]["properties"] == {"a": {"type": "integer"}, "b": {"default": 2}}
+        assert g["input"]["properties"] == {"a": {}}
+        assert host.result("g", {"a": [1]}) == [1]
         assert host.result("f", {"a": 1}) == {"sum": 3}
         assert host.error("f", {"c": 1})["path"] == "$.c"
         assert host.error("f", {})["path"] == "$.a"
+
+
+@pytest.mark.parametrize("name", ["token.py", "traceback.py", "inspect/__init__.py", "msgspec.py"])
+def test_a_file_that_hides_a_module_of_the_library_harms_nothing(tmp_path: Path, name: str) -> None:
+    write(tmp_path, name, "raise Exception('only the code of the user may want this')")
+    text = ACTION + "from ganger_worker import context\n@action\ndef f(a: list[int] = ()): return a\n"
+    text += "@action\ndef g(): 1 / 0\n@action\ndef h(): context.log.info('said')\n"
+    with Host.start(write(tmp_path, "prices.py", text)) as host:
+        assert names(host) == ["f", "g", "h"]
+        assert host.result("f", {"a": [1]}) == [1]
+        assert host.error("f", {"a": ["x"]})["path"] == "$.a[0]"
+        assert host.error("g")["traceback"].startswith("Traceback")
+        host.result("h")
+        assert [got.body[2] for got in host.kept] == ["said"]
 
 
 def test_usage(tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import socket
+import textwrap
 import threading
 from pathlib import Path
+
+import pytest
 
 from ganger_worker import logs
 from ganger_worker.protocol import Kind
@@ -96,8 +99,6 @@ def test_handlers_of_the_users_own_are_left_alone(tmp_path: Path) -> None:
 
 
 def _dedented() -> str:
-    import textwrap
-
     return textwrap.dedent(CODE)
 
 
@@ -114,10 +115,41 @@ def test_all_records_come_before_the_result(tmp_path: Path) -> None:
         assert [got.body[2] for got in said(host)[1:]] == [f"line {i}" for i in range(3000)]
 
 
+LATE = """
+    from ganger_worker import action, startup
+    import importlib.util
+    importlib.util.find_spec("logging")
+
+    @startup
+    def begin():
+        {startup}
+
+    @action
+    def talk():
+        import logging
+        logging.basicConfig(level="DEBUG")
+        logging.getLogger("late").info("said")
+        return [type(logging.__loader__).__name__, type(logging.__spec__.loader).__name__]
+    """
+
+
+@pytest.mark.parametrize("first", ["pass", "import logging", "import asyncio"])
+def test_logging_may_be_imported_at_any_time(tmp_path: Path, first: str) -> None:
+    code = textwrap.dedent(LATE).replace("{startup}", first)
+    with start(tmp_path, code=code) as host:
+        host.ready()
+        assert host.result("talk") == ["SourceFileLoader", "SourceFileLoader"]
+        assert host.result("talk")
+        assert [got.body[:3] for got in said(host)] == [["info", "late", "said"]] * 2
+        host.stop()
+        host.exit_code()
+        assert host.output()[1] == ""
+
+
 def test_posting_while_the_lock_is_held_does_not_wait_and_is_sent_afterwards() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        writer = Writer(ours)
+        writer = Writer(ours.fileno())
         with writer._lock:
             writer.post(b"log")
             assert not _readable(theirs)
@@ -128,7 +160,7 @@ def test_posting_while_the_lock_is_held_does_not_wait_and_is_sent_afterwards() -
 def test_waiting_records_are_bounded() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        writer = Writer(ours)
+        writer = Writer(ours.fileno())
         with writer._lock:
             for _ in range(MAX_WAITING + 5):
                 writer.post(b"x")

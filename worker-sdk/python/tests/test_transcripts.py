@@ -28,14 +28,82 @@ def test_transcript(path: Path) -> None:
     transcript = notation.load(f"transcripts/{path.name}")
     if transcript["needs"]:
         pytest.skip(f"needs {', '.join(transcript['needs'])}")
-    steps = deque(flat(transcript["steps"]))
-    worker = ScriptedWorker(transcript)
+    play(transcript["steps"], transcript)
+
+
+def play(given: list[dict[str, Any]], transcript: dict[str, Any] | None = None) -> None:
+    steps = deque(flat(given))
+    worker = ScriptedWorker(transcript or {"functions": ["add"]})
     worker.start()
     worker.compare(steps)
     while steps:
         (kind, step), *_ = steps.popleft().items()
         getattr(worker, kind)(step)
         worker.compare(steps)
+
+
+AMID_CHUNKS = [
+    {"send": {"lane": "control", "kind": "HELLO", "seq": 0}},
+    {"receive": {"lane": "control", "kind": "WELCOME", "seq": 0, "body": {"version": 1}}},
+    {"effect": {"load": {}}},
+    {"happen": {"loaded": {}}},
+    {"send": {"lane": "data", "kind": "READY", "seq": 0}},
+    {
+        "receive": {
+            "lane": "data",
+            "kind": "CALL",
+            "seq": 1,
+            "body": {"function": "add"},
+            "flags": ["CRITICAL", "MORE"],
+            "payload_hex": "020000000000000091",
+        }
+    },
+    {"receive": {"lane": "data", "kind": "STOP", "seq": 0, "body": {}}},
+]
+REST = {"receive": {"lane": "data", "kind": "CHUNK", "seq": 1, "payload_hex": "01"}}
+
+
+def test_a_call_whose_chunks_are_under_way_ends_before_a_stop_does() -> None:
+    cancelled = {"lane": "data", "kind": "ERROR", "seq": 1, "body": {"code": "CANCELLED"}}
+    play(
+        [
+            *AMID_CHUNKS,
+            {"receive": {"lane": "control", "kind": "CANCEL", "seq": 1, "body": {"reason": "stop"}}},
+            {"send": cancelled},
+            {"effect": {"shutdown": {}}},
+            REST,
+        ]
+    )
+
+
+def test_a_call_whose_last_chunk_comes_after_a_stop_runs() -> None:
+    whole = {"lane": "data", "kind": "CHUNK", "seq": 1, "payload_hex": "c0"}
+    play(
+        [
+            *AMID_CHUNKS,
+            {"receive": whole},
+            {"effect": {"run": {"seq": 1, "function": "add", "input": [None]}}},
+            {"happen": {"return": {"seq": 1, "value": 3}}},
+            {"send": {"lane": "data", "kind": "RESULT", "seq": 1, "payload": 3}},
+            {"effect": {"shutdown": {}}},
+        ]
+    )
+
+
+def test_a_stop_waits_for_the_answer_to_a_cancel_amid_chunks() -> None:
+    session = Session()
+    worker = ScriptedWorker({"functions": ["add"]})
+    worker.session = session
+    for step in AMID_CHUNKS[1:-1]:
+        if "receive" in step:
+            worker.receive(step["receive"])
+        elif "happen" in step:
+            worker.happen(step["happen"])
+    cancel = worker.frame({"lane": "control", "kind": "CANCEL", "seq": 1, "body": {"reason": "cancel"}})
+    refused = session.on_control(cancel)
+    assert isinstance(refused, Send)
+    assert session.on_data(worker.frame(AMID_CHUNKS[-1]["receive"])) is None
+    assert isinstance(session.ended(refused.ends), Stop)
 
 
 def flat(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -178,6 +246,8 @@ class ScriptedWorker:
     def carry_out(self, effect: Any) -> None:
         if isinstance(effect, Send):
             self.send(effect.data)
+            if effect.ends:
+                self.carry_out(self.session.ended(effect.ends))
         elif isinstance(effect, Call):
             self.run(effect)
         elif isinstance(effect, Cancel):

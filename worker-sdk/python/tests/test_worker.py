@@ -460,6 +460,36 @@ def test_stop_waits_for_running_calls(host: Host, tmp_path: Path) -> None:
     assert host.output()[0].endswith("bye\n")
 
 
+def begin_in_chunks(host: Host) -> int:
+    host.seq += 1
+    first = (2).to_bytes(8, "little") + b"\x91"
+    host.data.sendall(frame(Kind.CALL, host.seq, pack(["same"]), first, Flag.CRITICAL | Flag.MORE))
+    return host.seq
+
+
+def test_stop_waits_for_a_call_whose_chunks_are_under_way(host: Host) -> None:
+    seq = begin_in_chunks(host)
+    host.stop()
+    host.data.sendall(frame(Kind.CHUNK, seq, b"", b"\x07"))
+    assert host.answer(seq).value == [7]
+    assert host.exit_code() == 0
+    assert host.output()[0].endswith("bye\n")
+
+
+@pytest.mark.parametrize("more", [b"", frame(Kind.CHUNK, 1, b"", b"\x07")], ids=["nothing", "a late chunk"])
+def test_a_cancel_amid_chunks_ends_the_last_call_before_a_stop(host: Host, more: bytes) -> None:
+    seq = begin_in_chunks(host)
+    host.stop()
+    host.cancel(seq, "stop")
+    assert host.answer(seq).body["code"] == "CANCELLED"
+    try:
+        host.data.sendall(more)
+    except OSError:
+        pass  # it may be gone
+    assert host.exit_code() == 0
+    assert host.output()[0].endswith("bye\n")
+
+
 @pytest.mark.parametrize("lane", ["data", "control"])
 @pytest.mark.parametrize("name", ["spin_forever", "sleep", None])
 def test_the_worker_ends_at_once_when_a_lane_ends(

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar, overload
+from .typed import overload
 
-F = TypeVar("F", bound=Callable[..., Any])
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable
+    from typing import Any, Final, Literal, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
+    Exclusive = Literal["worker", "node"]
 
 ATTRIBUTE: Final = "__ganger_action__"
 _UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-@dataclass(frozen=True, slots=True)
 class Options:
-    name: str | None = None
-    summary: str | None = None
-    idempotent: bool = False
-    slots: int = 1
-    weight: int = 1
-    coefficient: float = 1.0
-    exclusive: Literal["worker", "node"] | None = None
-    timeout_ms: int | None = None
+    __slots__ = ("coefficient", "exclusive", "idempotent", "name", "slots", "summary", "timeout_ms", "weight")
+
+    def __init__(
+        self,
+        name: str | None = None,
+        summary: str | None = None,
+        idempotent: bool = False,
+        slots: int = 1,
+        weight: int = 1,
+        coefficient: float = 1.0,
+        exclusive: Exclusive | None = None,
+        timeout_ms: int | None = None,
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.idempotent = idempotent
+        self.slots = slots
+        self.weight = weight
+        self.coefficient = coefficient
+        self.exclusive = exclusive
+        self.timeout_ms = timeout_ms
 
 
 @overload
@@ -39,7 +54,7 @@ def action(
     slots: int = 1,
     weight: int = 1,
     coefficient: float = 1.0,
-    exclusive: Literal["worker", "node"] | None = None,
+    exclusive: Exclusive | None = None,
     timeout: float | str | dt.timedelta | None = None,
 ) -> Callable[[F], F]: ...
 
@@ -54,7 +69,7 @@ def action(
     slots: int = 1,
     weight: int = 1,
     coefficient: float = 1.0,
-    exclusive: Literal["worker", "node"] | None = None,
+    exclusive: Exclusive | None = None,
     timeout: float | str | dt.timedelta | None = None,
 ) -> Any:
     """Offers a function, sync or async, to the host. The function itself stays as it is.
@@ -84,16 +99,22 @@ def action(
 
 def milliseconds(duration: float | str | dt.timedelta) -> int:
     """Seconds, a timedelta, or a number with a unit (ms s m h d) as whole milliseconds."""
-    if isinstance(duration, dt.timedelta):
-        duration = duration.total_seconds()
     if isinstance(duration, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)\s*", duration)
-        if match is None:
-            raise ValueError(f"timeout {duration!r} is not a number with a unit such as '500ms' or '2m'")
-        return round(float(match[1]) * _UNITS[match[2]])
-    if not duration > 0:
+        return _with_unit(duration)
+    seconds = duration if isinstance(duration, (int, float)) else duration.total_seconds()
+    if not seconds > 0:
         raise ValueError(f"timeout must be above 0, not {duration!r}")
-    return round(duration * 1000)
+    return round(seconds * 1000)
+
+
+def _with_unit(duration: str) -> int:
+    text = duration.strip()
+    number = text.rstrip("adhimns")
+    unit = text[len(number) :]
+    whole, point, rest = number.rstrip().partition(".")
+    if unit not in _UNITS or not whole.isdecimal() or (point and not rest.isdecimal()):
+        raise ValueError(f"timeout {duration!r} is not a number with a unit such as '500ms' or '2m'")
+    return round(float(whole + point + rest) * _UNITS[unit])
 
 
 def _whole(name: str, value: int, low: int, high: int) -> int:

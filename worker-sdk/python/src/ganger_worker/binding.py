@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
-import difflib
-import pickle
-from typing import Any, Final, cast
-
-from . import typing_rules, values
+from . import values
+from .hints import EMPTY, schema
 from .protocol import Encoding
-from .signature import Signature
+from .typed import cast
 from .values import Refused
 
-Arguments = tuple[tuple[Any, ...] | list[Any], dict[str, Any]]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from .signature import Signature
+    from .typing_rules import Rules
+
+    Arguments = tuple[tuple[Any, ...] | list[Any], dict[str, Any]]
+
 _NIL: Final = b"\xc0"
 _NO_NAMES: Final[dict[str, Any]] = {}
 
 
 class Binding:
-    """Compiled once a function, used once a call."""
+    """Made once a function, used once a call. What the hints demand is compiled when a call needs it."""
 
     def __init__(self, signature: Signature, name: str) -> None:
         self._signature = signature
+        self._name = name
         self._whole = signature.takes_whole_input
         self._by_name = {parameter.name: parameter for parameter in signature.parameters}
         self._positional = [parameter for parameter in signature.parameters if not parameter.keyword_only]
         self._free = signature.known and not signature.required and not signature.takes_whole_input
-        self._rules = typing_rules.Rules(signature, name)
-        self._decode_fast = self._rules.decode_fast
+        self._typed = any(_demands(parameter.hint) for parameter in signature.parameters)
+        self._loads: Callable[[bytes], Any] | None = None
+        self._compiled = False
+        self._rules: Rules | None = None
+        self._decode_fast: Callable[[bytes], tuple[Any, ...]] | None = None
 
     def arguments(self, encoding: int, shape: int, payload: bytes) -> Arguments:
         if encoding == Encoding.MESSAGEPACK:
             if shape == 0:
                 if payload == _NIL and self._free:
                     return (), _NO_NAMES
+                if not self._compiled:
+                    self._compile()
                 fast = self._decode_fast
                 if fast is not None and payload and (payload[0] & 0xF0 == 0x80 or payload[0] in (0xDE, 0xDF)):
                     try:
@@ -44,8 +56,23 @@ class Binding:
         if encoding == Encoding.RAW:
             return self._converted(*self._shaped(shape, payload))
         if encoding == Encoding.PICKLE:
-            return self._shaped(shape, pickle.loads(payload))
+            if self._loads is None:
+                from pickle import loads
+
+                self._loads = loads
+            return self._shaped(shape, self._loads(payload))
         raise Refused("$", f"a payload in an unknown encoding (0x{encoding:02x})")
+
+    def _compile(self) -> None:
+        """Without hints this waits until msgspec is there anyway: our own codec serves as well until then."""
+        if not (self._typed or values.fast):
+            return
+        values.use_msgspec()
+        from .typing_rules import Rules
+
+        self._rules = Rules(self._signature, self._name)
+        self._decode_fast = self._rules.decode_fast
+        self._compiled = True
 
     def _shaped(self, shape: int, value: Any) -> Arguments:
         if shape == 0:
@@ -118,17 +145,20 @@ class Binding:
         return positional, named
 
     def _converted(self, positional: tuple[Any, ...] | list[Any], named: dict[str, Any]) -> Arguments:
-        if not self._rules.any:
+        if not self._compiled:
+            self._compile()
+        rules = self._rules
+        if rules is None or not rules.any:
             return positional, named
         sole = len(positional) == 1 and not named
-        ready = [self._convert_at(index, value, sole) for index, value in enumerate(positional)]
-        return ready, {name: self._rules.convert(name, value, f"$.{name}") for name, value in named.items()}
+        ready = [self._convert_at(rules, index, value, sole) for index, value in enumerate(positional)]
+        return ready, {name: rules.convert(name, value, f"$.{name}") for name, value in named.items()}
 
-    def _convert_at(self, index: int, value: Any, sole: bool) -> Any:
+    def _convert_at(self, rules: Rules, index: int, value: Any, sole: bool) -> Any:
         if index >= len(self._positional) or value is self._positional[index].default:
             return value
         name = self._positional[index].name
-        return self._rules.convert(name, value, "$" if sole else f"$.{name}")
+        return rules.convert(name, value, "$" if sole else f"$.{name}")
 
     # --- words
 
@@ -138,9 +168,16 @@ class Binding:
         return "the function takes named parameters only" if self._by_name else "the function takes no input"
 
     def _unknown(self, name: str) -> str:
+        import difflib
+
         close = difflib.get_close_matches(name, self._by_name, 1)
         hint = f"; did you mean '{close[0]}'?" if close else ""
         if len(self._by_name) == 1 and not close:
             only = next(iter(self._by_name))
             hint = f"; annotate the only parameter '{only}' as a dict to receive the whole map"
         return f"the function has no parameter '{name}'{hint}"
+
+
+def _demands(hint: Any) -> bool:
+    """Any demands nothing, and its schema is empty."""
+    return hint is not EMPTY and schema(hint) != {}

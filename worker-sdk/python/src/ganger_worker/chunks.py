@@ -15,6 +15,11 @@ class Assemblies:
         self._open: dict[int, _Assembly] = {}
         self._highest = 0
 
+    @property
+    def hold_calls(self) -> bool:
+        """Whether some call has begun to arrive."""
+        return any(assembly.first.kind == Kind.CALL for assembly in self._open.values())
+
     def take(self, frame: Frame) -> Frame | None:
         """The frame if it is whole, else None until its last piece has come.
 
@@ -41,7 +46,7 @@ class Assemblies:
         self._highest = max(self._highest, first.seq)
         total = TOTAL.unpack_from(first.payload)[0]
         if total > self.max_payload:
-            return first._replace(flags=first.flags | TOO_LARGE, payload=b"")
+            return Frame(first.kind, first.flags | TOO_LARGE, first.seq, first.body, b"")
         assembly = _Assembly(first, total)
         assembly.add(memoryview(first.payload)[TOTAL.size :])
         self._open[first.seq] = assembly

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
-from types import MappingProxyType
-from typing import Final
+from _contextvars import ContextVar
 
 from . import values
-from .call import Call
-from .protocol import Kind, Welcome, frame
+from .protocol import Kind, frame
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Callable, Mapping
+    from typing import Final
+
+    from .call import Call
+    from .protocol import Welcome
 
 current: Final[ContextVar[Call | None]] = ContextVar("ganger_call", default=None)
-_NO_TRACE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Cancelled(Exception):
@@ -68,8 +71,10 @@ class Context:
     @property
     def trace(self) -> Mapping[str, str]:
         """The strings the host sent along: traceparent, tracestate, baggage and the app's own."""
+        from types import MappingProxyType
+
         call = current.get()
-        return _NO_TRACE if call is None else MappingProxyType(call.fields.context)
+        return MappingProxyType({} if call is None else call.fields.context)
 
     @property
     def device(self) -> str | None:
@@ -87,6 +92,8 @@ class Context:
     @property
     def log(self) -> logging.Logger:
         """A logger whose records reach the host with the function's name."""
+        import logging  # and with it comes what forwards its records: log_watch
+
         function = self.function
         return logging.getLogger(f"ganger.{function}" if function else "ganger")
 
@@ -94,7 +101,7 @@ class Context:
         call = current.get()
         if call is not None and self._post is not None:
             whole = None if total is None else float(total)
-            self._post(frame(Kind.PROGRESS, call.seq, values.encode([float(done), whole, note])))
+            self._post(frame(Kind.PROGRESS, call.seq, values.encode_body([float(done), whole, note])))
 
     def _bind(self, welcome: Welcome, post: Callable[[bytes], None]) -> None:
         self._welcome = welcome

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import MutableMapping
 
 from . import values
 from .protocol import Kind, frame
 from .transport import Lane
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
 
 
 class NoHost(Exception):
@@ -32,15 +34,17 @@ def connect(environment: MutableMapping[str, str] | None = None) -> tuple[Lane, 
 
 def _inherited(number: str) -> Lane:
     os.set_inheritable(int(number), False)
-    return Lane(socket.socket(fileno=int(number)))
+    return Lane(int(number))
 
 
 def _attached(address: str, token: str, session: str, lane: str) -> Lane:
+    import socket  # only a worker started by hand needs it
+
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(address)
     sock.sendall(attach_frame(token, session, lane))
-    return Lane(sock)
+    return Lane(sock.detach())
 
 
 def attach_frame(token: str, session: str, lane: str) -> bytes:
-    return frame(Kind.ATTACH, body=values.encode({"token": token, "lane": lane, "session": session}))
+    return frame(Kind.ATTACH, body=values.encode_body({"token": token, "lane": lane, "session": session}))

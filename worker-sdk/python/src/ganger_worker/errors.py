@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-import traceback
-from collections.abc import Callable
 from functools import partial
-from types import TracebackType
-from typing import Final, TypeVar
 
 from . import values
 from .protocol import Kind, frame
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Final, TypeVar
+
+    T = TypeVar("T")
 
 MAX_MESSAGE: Final = 64 * 1024
 MAX_TRACEBACK: Final = 256 * 1024
@@ -18,7 +22,6 @@ MAX_PROPERTY: Final = 64 * 1024
 MAX_PROPERTIES: Final = 512 * 1024
 MAX_PROPERTY_DEPTH: Final = 32
 MAX_CHAIN: Final = 16
-T = TypeVar("T")
 _SDK: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _MACHINERY: Final = ("<frozen importlib", "<frozen runpy")
 _ATTRIBUTES: Final = (
@@ -59,7 +62,7 @@ def refusal(code: str, message: str, path: str | None = None, kind: str = "") ->
 
 
 def error_frame(seq: int, body: dict[str, object], payload: bytes = b"", flags: int = 0) -> bytes:
-    return frame(Kind.ERROR, seq, values.encode(body), payload, flags)
+    return frame(Kind.ERROR, seq, values.encode_body(body), payload, flags)
 
 
 def type_name(error: BaseException) -> str:
@@ -104,6 +107,8 @@ def _describe(error: BaseException, seen: set[int], *, whole_chain: bool) -> dic
 
 
 def _traceback(error: BaseException, whole_chain: bool) -> str:
+    import traceback  # needs much, and a refusal needs none of it
+
     kept = _own_frames(error.__traceback__)
     lines = traceback.format_exception(type(error), error, kept, chain=whole_chain)
     return _cut(_clean("".join(lines)), MAX_TRACEBACK)
@@ -148,7 +153,8 @@ def _encodable(found: dict[str, object]) -> tuple[dict[str, object], list[str]]:
         data = _safely(partial(values.encode, value), b"")
         size += len(data)
         # Decoded again: what goes into the body must be plain, whatever the object was.
-        plain = values.decode(data) if 0 < len(data) <= MAX_PROPERTY and size <= MAX_PROPERTIES else dropped
+        fits = 0 < len(data) <= MAX_PROPERTY and size <= MAX_PROPERTIES
+        plain = values.decode_body(data) if fits else dropped
         if plain is dropped or values.depth(plain) > MAX_PROPERTY_DEPTH:
             dropped.append(clean)
         else:

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-import difflib
-from contextvars import copy_context
-from typing import Any, Final, cast
+from _contextvars import copy_context
 
-from . import pickling
-from .binding import Arguments
-from .call import Call
+from . import values
 from .context import Cancelled, current
-from .errors import error_frame, refusal, report
-from .function import Function, Style
-from .loader import Functions
-from .protocol import Encoding, Kind
-from .session import Effect, Session
-from .transport import Writer
-from .values import Refused, encode
+from .function import Style
+from .protocol import RUN, Encoding, Kind
+from .typed import cast
+from .values import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from .binding import Arguments
+    from .call import Call
+    from .function import Function
+    from .loader import Functions
+    from .session import Effect, Session
+    from .transport import Writer
+
+    Payload = bytes | bytearray | memoryview
 
 _BYTES: Final = (bytes, bytearray, memoryview)
 _RESULT, _PICKLE = Kind.RESULT, Encoding.PICKLE
-Payload = bytes | bytearray | memoryview
 
 
 class Execution:
     def __init__(self, session: Session, writer: Writer, functions: Functions, max_payload: int) -> None:
         self._session = session
         self._writer = writer
-        run = Function(pickling.RUN, pickling.run, pickling.run_arguments)
-        self._functions = {**functions.by_name, pickling.RUN: run}
+        self._functions = functions.by_name
         self._max_payload = max_payload
+        self._own: dict[str, Function] = {}
+        self._dumps: Callable[[object], bytes] | None = None
 
     def find(self, call: Call) -> Function | None:
         """The function that the call names; without one the call is answered here."""
-        function = self._functions.get(call.fields.function)
+        name = call.fields.function
+        function = self._functions.get(name) or self._own.get(name)
+        if function is None and name == RUN:
+            from .pickling import run_function
+
+            function = self._own[RUN] = run_function()
         if function is None:
-            self.answer_error(call, refusal("NO_SUCH_FUNCTION", self._unknown(call.fields.function)))
+            self._refuse(call, "NO_SUCH_FUNCTION", self._unknown(name))
         return function
 
     def run(self, call: Call, function: Function) -> Effect | None:
@@ -82,11 +94,10 @@ class Execution:
         try:
             arguments = function.arguments(call.encoding, call.fields.shape, call.payload)
         except Refused as refused:
-            text = f"{refused.path}: {refused.reason}"
-            self.answer_error(call, refusal("INVALID_INPUT", text, refused.path))
+            self._refuse(call, "INVALID_INPUT", f"{refused.path}: {refused.reason}", refused.path)
             return None
         except Exception as error:  # unpickling runs code
-            self.answer_error(call, report(error, "INVALID_INPUT", "$"))
+            self._report(call, error, "INVALID_INPUT")
             return None
         call.payload = b""
         return arguments
@@ -95,37 +106,67 @@ class Execution:
 
     def answer(self, call: Call, result: Any) -> None:
         try:
-            flags, payload = _encoded(call, result)
+            flags, payload = self._encoded(call, result)
         except Refused as refused:
-            text = f"{refused.path}: {refused.reason}"
-            self.answer_error(call, refusal("INVALID_RESULT", text, refused.path))
+            self._refuse(call, "INVALID_RESULT", f"{refused.path}: {refused.reason}", refused.path)
         except Exception as error:
-            self.answer_error(call, report(error, "INVALID_RESULT", "$"))
+            self._report(call, error, "INVALID_RESULT")
         else:
             size = payload.nbytes if type(payload) is memoryview else len(payload)
             if size <= self._max_payload:
                 self._writer.send_payload(_RESULT, flags, call.seq, payload)
             else:
                 text = f"a result of {size} bytes exceeds the {self._max_payload} that the pool allows"
-                self.answer_error(call, refusal("PAYLOAD_TOO_LARGE", text))
+                self._refuse(call, "PAYLOAD_TOO_LARGE", text)
+
+    def _encoded(self, call: Call, result: Any) -> tuple[int, Payload]:
+        """Bytes of any kind go out raw, from where they lie; a pickle is answered with a pickle."""
+        if call.encoding == _PICKLE:
+            if self._dumps is None:
+                from .pickling import dumps
+
+                self._dumps = dumps
+            return _PICKLE, self._dumps(result)
+        if isinstance(result, _BYTES):
+            data = cast("Payload", result)
+            if isinstance(data, memoryview) and not data.c_contiguous:
+                data = data.tobytes()
+            return Encoding.RAW, data
+        return 0, values.encode(result)
 
     def fail(self, call: Call, error: BaseException) -> None:
+        from .errors import error_frame, report
+
         stopped = isinstance(error, Cancelled) or type(error).__name__ == "CancelledError"
         code = "CANCELLED" if stopped and call.cancelled else "CALL_FAILED"
         body = report(error, code)
-        payload = pickling.dump_error(error) if call.encoding == Encoding.PICKLE else b""
+        payload = _pickled_error(error) if call.encoding == _PICKLE else b""
         if len(payload) > self._max_payload:
             payload = b""
-        flags = Encoding.PICKLE if payload else Encoding.MESSAGEPACK
+        flags = _PICKLE if payload else Encoding.MESSAGEPACK
         self._writer.send(error_frame(call.seq, body, payload, flags))
 
     def answer_error(self, call: Call, body: dict[str, object]) -> None:
+        from .errors import error_frame
+
         self._writer.send(error_frame(call.seq, body))
 
+    def _refuse(self, call: Call, code: str, message: str, path: str | None = None) -> None:
+        from .errors import refusal
+
+        self.answer_error(call, refusal(code, message, path))
+
+    def _report(self, call: Call, error: Exception, code: str) -> None:
+        from .errors import report
+
+        self.answer_error(call, report(error, code, "$"))
+
     def _unknown(self, name: str) -> str:
-        if len(self._functions) == 1:
+        if not self._functions:
             return f"no function '{name}': the worker has none; decorate them with @action"
-        close = difflib.get_close_matches(name, self._functions, 1, cutoff=0.0)
+        import difflib
+
+        close = difflib.get_close_matches(name, [*self._functions, RUN], 1, cutoff=0.0)
         return f"no function '{name}'; the nearest name is '{close[0]}'"
 
 
@@ -140,13 +181,7 @@ def _collect(call: Call, items: Any) -> list[Any]:
     return found
 
 
-def _encoded(call: Call, result: Any) -> tuple[int, Payload]:
-    """Bytes of any kind go out raw, from where they lie; a pickle is answered with a pickle."""
-    if call.encoding == _PICKLE:
-        return _PICKLE, pickling.dumps(result)
-    if isinstance(result, _BYTES):
-        data = cast("Payload", result)
-        if isinstance(data, memoryview) and not data.c_contiguous:
-            data = data.tobytes()
-        return Encoding.RAW, data
-    return 0, encode(result)
+def _pickled_error(error: BaseException) -> bytes:
+    from .pickling import dump_error
+
+    return dump_error(error)

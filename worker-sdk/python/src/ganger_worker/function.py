@@ -2,53 +2,62 @@
 
 from __future__ import annotations
 
-import enum
-import inspect
-from collections.abc import Callable
-from typing import Any, Final
-
 from . import schemas, signature
 from .actions import ATTRIBUTE, Options
-from .binding import Arguments, Binding
+from .binding import Binding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from .binding import Arguments
+
+    ArgumentsOf = Callable[[int, int, bytes], Arguments]
 
 DEFAULT_OPTIONS: Final = Options()
-ArgumentsOf = Callable[[int, int, bytes], Arguments]
 
 
-class Style(enum.Enum):
-    SYNC = "a plain function"
-    ASYNC = "a coroutine function"
-    GENERATOR = "a generator"
-    ASYNC_GENERATOR = "an asynchronous generator"
+class Style:
+    SYNC: Final = "a plain function"
+    ASYNC: Final = "a coroutine function"
+    GENERATOR: Final = "a generator"
+    ASYNC_GENERATOR: Final = "an asynchronous generator"
 
 
 class Function:
-    __slots__ = ("arguments", "contract", "is_plain", "name", "style", "target")
+    """``arguments`` makes them of an encoding, a shape and a payload."""
 
-    def __init__(self, name: str, target: Callable[..., Any], arguments: ArgumentsOf | None = None) -> None:
-        shape = signature.read(target)
+    __slots__ = ("arguments", "is_plain", "name", "needs_loop", "style", "target")
+
+    def __init__(self, name: str, target: Callable[..., Any], style: str, arguments: ArgumentsOf) -> None:
         self.name = name
         self.target = target
-        self.style = style_of(target)
-        self.is_plain = self.style is Style.SYNC
-        self.arguments = arguments or Binding(shape, name.replace(".", "_")).arguments
-        self.contract = _contract(name, target, self.style, shape)
-
-    @property
-    def needs_loop(self) -> bool:
-        return self.style in (Style.ASYNC, Style.ASYNC_GENERATOR)
+        self.style = style
+        self.is_plain = style is Style.SYNC
+        self.needs_loop = style in (Style.ASYNC, Style.ASYNC_GENERATOR)
+        self.arguments = arguments
 
 
-def style_of(target: Callable[..., Any]) -> Style:
-    candidates = (target, getattr(target, "__call__", None))  # noqa: B004 - the method, not whether it is one
-    for candidate in candidates:
-        if inspect.isasyncgenfunction(candidate):
-            return Style.ASYNC_GENERATOR
-        if inspect.iscoroutinefunction(candidate):
-            return Style.ASYNC
-        if inspect.isgeneratorfunction(candidate):
-            return Style.GENERATOR
-    return Style.SYNC
+def offered(name: str, target: Callable[..., Any]) -> tuple[Function, dict[str, object]]:
+    """The function and its contract."""
+    shape = signature.read(target)
+    style = style_of(target)
+    function = Function(name, target, style, Binding(shape, name.replace(".", "_")).arguments)
+    return function, _contract(name, target, style, shape)
+
+
+def style_of(target: Callable[..., Any]) -> str:
+    if signature.is_bare(target):
+        flags = target.__code__.co_flags
+        return next((style for flag, style in _STYLES if flags & flag), Style.SYNC)
+    from . import reflection
+
+    return reflection.style_of(target)
+
+
+# By the flags of a code object.
+_STYLES: Final = ((0x200, Style.ASYNC_GENERATOR), (0x80, Style.ASYNC), (0x20, Style.GENERATOR))
 
 
 def options_of(target: object) -> Options | None:
@@ -57,7 +66,7 @@ def options_of(target: object) -> Options | None:
 
 
 def _contract(
-    name: str, target: Callable[..., Any], style: Style, shape: signature.Signature
+    name: str, target: Callable[..., Any], style: str, shape: signature.Signature
 ) -> dict[str, object]:
     options = options_of(target) or DEFAULT_OPTIONS
     streams = style in (Style.GENERATOR, Style.ASYNC_GENERATOR)
@@ -78,5 +87,7 @@ def _contract(
 
 
 def _first_line(target: Callable[..., Any]) -> str | None:
-    documentation = inspect.getdoc(target) if getattr(target, "__doc__", None) else None
-    return documentation.strip().split("\n", 1)[0].strip() or None if documentation else None
+    documentation = getattr(target, "__doc__", None)
+    if not isinstance(documentation, str):
+        return None
+    return documentation.expandtabs().strip().split("\n", 1)[0].strip() or None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Final, TypeVar
 
-Hook = TypeVar("Hook", bound=Callable[[], object])
+    Hook = TypeVar("Hook", bound=Callable[[], object])
 
 startup_hooks: Final[list[Callable[[], object]]] = []
 shutdown_hooks: Final[list[Callable[[], object]]] = []

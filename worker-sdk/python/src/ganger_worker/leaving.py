@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Final, NoReturn
 
-from .transport import Lane
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, NoReturn
+
+    from .transport import Lane
 
 _lanes: Final[list[Lane]] = []
 

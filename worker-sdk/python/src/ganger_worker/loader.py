@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-from .function import Function, options_of
+from .finding import find_spec
+from .function import offered, options_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+    from typing import Any
+
+    from .function import Function
+
+_NOT_THE_USERS = (sys.stdlib_module_names | {"cloudpickle", "msgspec"}) - {"test"}
+_MODULE_ENDINGS = (".py", ".pyc", ".pyd", ".so")
 
 
 class BadTarget(Exception):
@@ -28,23 +34,22 @@ class Functions:
     def offer(self, name: str, target: Callable[..., Any], alias: str | None = None) -> None:
         if name in self.by_name:
             raise BadTarget(f"two functions are named '{name}'")
-        function = Function(name, target)
+        function, contract = offered(name, target)
         self.by_name[name] = function
-        self.contracts.append(function.contract)
+        self.contracts.append(contract)
         if alias is not None:
             self.by_name.setdefault(alias, function)
 
 
 def load(target: str) -> Functions:
-    path = Path(target)
-    if path.is_dir():
-        return _folder(path.resolve())
-    if path.is_file():
-        return _single(_file(path.resolve()), path.stem)
+    if os.path.isdir(target):
+        return _folder(os.path.realpath(target))
+    if os.path.isfile(target):
+        return _single(_file(os.path.realpath(target)), _stem(target))
     if target.endswith(".py") or os.sep in target:
         raise BadTarget(f"there is no file or folder {target}")
-    _first_on_path(Path.cwd())
-    return _single(importlib.import_module(target), target)
+    _first_on_path(os.getcwd())
+    return _single(_by_name(target), target)
 
 
 def _single(module: ModuleType, stem: str) -> Functions:
@@ -55,62 +60,79 @@ def _single(module: ModuleType, stem: str) -> Functions:
     return functions
 
 
-def _folder(folder: Path) -> Functions:
+def _folder(folder: str) -> Functions:
     """Each file of the folder is a module, those of subfolders are ``a.b``."""
     prefix = ""
-    if (folder / "__init__.py").exists():
+    if _is_package(folder):
         # A package: its modules may import each other relatively, so they are loaded as parts of it.
-        prefix = f"{folder.name}."
-        _first_on_path(folder.parent)
+        prefix = f"{os.path.basename(folder)}."
+        _first_on_path(os.path.dirname(folder))
     _first_on_path(folder)
     functions = Functions()
     for name, path in _modules(folder):
-        full_name = prefix + name if name else folder.name
+        full_name = prefix + name if name else os.path.basename(folder)
         for function_name, function in _actions(_import(full_name, path), imported_too=False):
             qualified = function_name if "." in function_name or not name else f"{name}.{function_name}"
             functions.offer(qualified, function)
     return functions
 
 
-def _modules(folder: Path) -> Iterator[tuple[str, Path]]:
+def _modules(folder: str) -> Iterator[tuple[str, str]]:
     """``(dotted name, file)`` in order of name; what begins with ``_`` or ``.`` is private to the folder."""
-    if (folder / "__init__.py").exists():
-        yield "", folder / "__init__.py"
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(("_", ".")):
+    if _is_package(folder):
+        yield "", os.path.join(folder, "__init__.py")
+    for entry in sorted(os.listdir(folder)):
+        path = os.path.join(folder, entry)
+        if entry.startswith(("_", ".")):
             continue
-        if path.is_file() and path.suffix == ".py":
-            yield path.stem, path
-        elif path.is_dir() and path.name.isidentifier():
+        if entry.endswith(".py") and os.path.isfile(path):
+            yield _stem(entry), path
+        elif entry.isidentifier() and os.path.isdir(path):
             for name, inside in _modules(path):
-                yield f"{path.name}.{name}" if name else path.name, inside
+                yield f"{entry}.{name}" if name else entry, inside
 
 
-def _file(path: Path) -> ModuleType:
-    _first_on_path(path.parent)
-    return _import(path.stem, path)
+def _is_package(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, "__init__.py"))
 
 
-def _import(name: str, path: Path) -> ModuleType:
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _file(path: str) -> ModuleType:
+    _first_on_path(os.path.dirname(path))
+    return _import(_stem(path), path)
+
+
+def _import(name: str, path: str) -> ModuleType:
     """Imports by name where the name leads to this file, so that what it defines can be pickled by name."""
     known = sys.modules.get(name)
     if known is not None and _is_from(known, path):
         return known
     if known is None and name.replace(".", "_").isidentifier() and _leads_to(name, path):
-        return importlib.import_module(name)
+        return _by_name(name)
     # The name belongs to another module (a file called json.py) or cannot be imported (my-file.py).
     return _import_apart(f"_ganger_{name.replace('.', '_')}", path)
 
 
-def _leads_to(name: str, path: Path) -> bool:
+def _by_name(name: str) -> ModuleType:
+    __import__(name)
+    return sys.modules[name]
+
+
+def _leads_to(name: str, path: str) -> bool:
+    package, _, _ = name.rpartition(".")
     try:
-        found = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
+        found = find_spec(name, _by_name(package).__path__ if package else None)
+    except (AttributeError, ImportError, ValueError):
         return False
-    return found is not None and found.origin is not None and Path(found.origin).resolve() == path
+    return found is not None and found.origin is not None and os.path.realpath(found.origin) == path
 
 
-def _import_apart(name: str, path: Path) -> ModuleType:
+def _import_apart(name: str, path: str) -> ModuleType:
+    import importlib.util
+
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise BadTarget(f"{path} is no Python file")
@@ -120,16 +142,32 @@ def _import_apart(name: str, path: Path) -> ModuleType:
     return module
 
 
-def _is_from(module: ModuleType, path: Path) -> bool:
+def _is_from(module: ModuleType, path: str) -> bool:
     origin = getattr(module, "__file__", None)
-    return origin is not None and Path(origin).resolve() == path
+    return origin is not None and os.path.realpath(origin) == path
 
 
-def _first_on_path(folder: Path) -> None:
-    text = str(folder)
-    if text in sys.path:
-        sys.path.remove(text)
-    sys.path.insert(0, text)
+def _first_on_path(folder: str) -> None:
+    if _hides_others(folder):
+        from .ahead import import_all
+
+        import_all()  # before the folder comes between
+    if folder in sys.path:
+        sys.path.remove(folder)
+    sys.path.insert(0, folder)
+
+
+def _hides_others(folder: str) -> bool:
+    """Whether a module here has the name of one that this package may still import (a token.py, say)."""
+    try:
+        entries = os.listdir(folder)
+    except OSError:  # not to be listed, yet files in it may be read
+        return True
+    return any(
+        entry.partition(".")[0] in _NOT_THE_USERS
+        and (entry.endswith(_MODULE_ENDINGS) or _is_package(os.path.join(folder, entry)))
+        for entry in entries
+    )
 
 
 def _actions(module: ModuleType, *, imported_too: bool) -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -1,16 +1,19 @@
-"""Log records of the user's code as LOG frames to the host."""
+"""Log records of the user's code as LOG frames to the host; imported once the user's code has ``logging``."""
 
 from __future__ import annotations
 
 import logging
 import os
 import traceback
-from collections.abc import Callable
-from typing import Any, Final
 
 from . import values
 from .context import current
 from .protocol import Kind, frame
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
 
 MAX_MESSAGE: Final = 64 * 1024
 _LEVELS: Final = ((50, "critical"), (40, "error"), (30, "warning"), (20, "info"))
@@ -41,7 +44,7 @@ class HostHandler(logging.Handler):
         try:
             call = current.get()
             body = [_level(record.levelno), record.name, _message(record), _fields(record)]
-            self._post(frame(Kind.LOG, 0 if call is None else call.seq, values.encode(body)))
+            self._post(frame(Kind.LOG, 0 if call is None else call.seq, values.encode_body(body)))
         except Exception:
             # The message cannot be made or encoded: logging's own way of saying so, on stderr.
             self.handleError(record)

@@ -5,18 +5,16 @@ It is slower than msgspec but knows the path of what it refuses, so it words the
 
 from __future__ import annotations
 
-import dataclasses
-import datetime as dt
-import decimal
-import enum
-import struct
-import uuid
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
-from typing import Any, Final, cast
+from _struct import Struct
+
+from .typed import cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
 
 MAX_DEPTH: Final = 200
-EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class Refused(Exception):
@@ -56,49 +54,26 @@ def _write(value: object, out: bytearray, path: str, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise Refused(path, f"nested deeper than {MAX_DEPTH} levels (or a cycle)")
     writer = _WRITERS.get(type(value))
-    if writer is not None:
-        writer(value, out, path, depth)
+    if writer is None:
+        from .plain import plain  # imported with the first value that needs it
+
+        value = plain(value, path)
+        writer = _WRITERS.get(type(value), _write_rare)
+        depth += 1
+    writer(value, out, path, depth)
+
+
+def _write_rare(value: object, out: bytearray, path: str, depth: int) -> None:
+    from . import timestamps
+
+    if timestamps.is_one(value):
+        out += timestamps.write(value, path)
     else:
-        _write(plain(value, path), out, path, depth + 1)
-
-
-def plain(value: object, path: str = "$") -> object:
-    """A value of an unlisted type as one of a listed type; refuses what has no plain form."""
-    if isinstance(value, enum.Enum):
-        return cast("object", value.value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    for kind, convert in _PLAIN:
-        if isinstance(value, kind):
-            return convert(value)
-    fields = getattr(type(value), "__struct_fields__", None)
-    if fields is not None:  # a msgspec.Struct
-        return {name: getattr(value, name) for name in fields}
-    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
-        return cast("object", cast("Any", value).item())
-    raise Refused(path, f"object of type '{type_name(type(value))}'")
+        _write(value, out, path, depth)
 
 
 def type_name(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-_PLAIN: Final[tuple[tuple[Any, Callable[[Any], object]], ...]] = (
-    (bool, bool),
-    (int, int),
-    (float, float),
-    (str, str.__str__),
-    (uuid.UUID, str),
-    (decimal.Decimal, str),
-    (tuple, list),
-    (list, list),
-    (AbstractSet, list),
-    (Mapping, dict),
-    (dt.datetime, lambda value: dt.datetime.combine(value.date(), value.time(), value.tzinfo)),
-    (dt.date, dt.date.isoformat),
-    (dt.time, dt.time.isoformat),
-    (bytearray, bytes),
-)
 
 
 def _write_nil(_value: object, out: bytearray, _path: str, _depth: int) -> None:
@@ -130,9 +105,9 @@ def _write_int(value: int, out: bytearray, path: str, _depth: int) -> None:
         raise Refused(path, "integer beyond 64 bits")
 
 
-_B, _H, _I, _Q = (struct.Struct(form) for form in (">B", ">H", ">I", ">Q"))
-_b, _h, _i, _q = (struct.Struct(form) for form in (">b", ">h", ">i", ">q"))
-_f, _d = struct.Struct(">f"), struct.Struct(">d")
+_B, _H, _I, _Q = (Struct(form) for form in (">B", ">H", ">I", ">Q"))
+_b, _h, _i, _q = (Struct(form) for form in (">b", ">h", ">i", ">q"))
+_f, _d = Struct(">f"), Struct(">d")
 _UNSIGNED: Final = ((1 << 8, 0xCC, _B), (1 << 16, 0xCD, _H), (1 << 32, 0xCE, _I), (1 << 64, 0xCF, _Q))
 _SIGNED: Final = (
     (-(1 << 7), 0xD0, _b),
@@ -181,22 +156,15 @@ def _write_map(value: dict[object, object], out: bytearray, path: str, depth: in
     for key, item in value.items():
         if not isinstance(key, str):
             raise Refused(path, f"map key {key!r:.80} is of type '{type_name(type(key))}', not a string")
-        text = key.value if isinstance(key, enum.Enum) else key
+        text = key if type(key) is str else _key_text(key)
         _write_str(text, out, path, depth)
         _write(item, out, f"{path}.{text}", depth + 1)
 
 
-def _write_datetime(value: dt.datetime, out: bytearray, path: str, _depth: int) -> None:
-    if value.tzinfo is None:
-        raise Refused(path, "a datetime without a time zone")
-    delta = value - EPOCH
-    seconds, nanoseconds = delta.days * 86400 + delta.seconds, delta.microseconds * 1000
-    if nanoseconds == 0 and 0 <= seconds < 1 << 32:
-        out += b"\xd6\xff" + _I.pack(seconds)
-    elif 0 <= seconds < 1 << 34:
-        out += b"\xd7\xff" + _Q.pack(nanoseconds << 34 | seconds)
-    else:
-        out += b"\xc7\x0c\xff" + _I.pack(nanoseconds) + _q.pack(seconds)
+def _key_text(key: str) -> str:
+    from .plain import key_text
+
+    return key_text(key)
 
 
 def _write_length(length: int, out: bytearray, marks: tuple[int | None, int, int], path: str) -> None:
@@ -225,7 +193,6 @@ _WRITERS: Final[dict[type, Callable[[Any, bytearray, str, int], None]]] = {
     list: _write_list,
     tuple: _write_list,
     dict: _write_map,
-    dt.datetime: _write_datetime,
 }
 
 
@@ -277,7 +244,7 @@ class _Reader:
         self.position = end
         return taken
 
-    def number(self, form: struct.Struct, path: str) -> int | float:
+    def number(self, form: Struct, path: str) -> int | float:
         return cast("int | float", form.unpack(self.take(form.size, path))[0])
 
     def read_str(self, length: int, path: str) -> str:
@@ -320,26 +287,9 @@ class _Reader:
             return data
         if code != -1:
             raise Refused(path, f"MessagePack extension {code}")
-        return _timestamp(data, path)
+        from . import timestamps
 
-
-def _timestamp(data: bytes, path: str) -> dt.datetime:
-    nanoseconds = 0
-    if len(data) == 4:
-        seconds = _I.unpack(data)[0]
-    elif len(data) == 8:
-        packed = _Q.unpack(data)[0]
-        nanoseconds, seconds = packed >> 34, packed & 0x3_FFFF_FFFF
-    elif len(data) == 12:
-        nanoseconds, seconds = _I.unpack(data[:4])[0], _q.unpack(data[4:])[0]
-    else:
-        raise Refused(path, f"a timestamp of {len(data)} bytes")
-    if nanoseconds > 999_999_999:
-        raise Refused(path, "a timestamp with more than 999 999 999 nanoseconds")
-    try:
-        return EPOCH + dt.timedelta(seconds=seconds, microseconds=(nanoseconds + 500) // 1000)
-    except OverflowError:
-        raise Refused(path, "a timestamp beyond year 9999") from None
+        return timestamps.read(data, path)
 
 
 _CONSTANTS: Final[dict[int, object]] = {0xC0: None, 0xC2: False, 0xC3: True}

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, cast
 
-from .protocol import Encoding
+from .function import Function, Style
+from .protocol import RUN, Encoding
+from .typed import cast
 from .values import Refused
 
-RUN: Final = "ganger.run"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Final
+
 PROTOCOL: Final = 5
+
+
+def run_function() -> Function:
+    return Function(RUN, run, Style.SYNC, run_arguments)
 
 
 def run(
@@ -37,10 +44,7 @@ def dumps(value: object) -> bytes:
     try:
         return pickle.dumps(value, PROTOCOL)
     except Exception:
-        try:
-            by_value: Any = importlib.import_module("cloudpickle")
-        except ImportError:
-            by_value = None
+        by_value = _cloudpickle()
         if by_value is None:
             raise
         return bytes(by_value.dumps(value, PROTOCOL))
@@ -54,3 +58,10 @@ def dump_error(error: BaseException) -> bytes:
     except Exception:
         return b""
     return data if type(again) is type(error) else b""
+
+
+def _cloudpickle() -> Any:
+    try:
+        return __import__("cloudpickle")
+    except ImportError:
+        return None

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeVar, cast
+from _struct import Struct
+
+from .typed import cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, TypeVar
+
+    T = TypeVar("T")
 
 VERSION: Final = 1
-HEADER: Final = struct.Struct("<QIBBHQ")
+HEADER: Final = Struct("<QIBBHQ")
 HEADER_SIZE: Final = HEADER.size
-TOTAL: Final = struct.Struct("<Q")
+TOTAL: Final = Struct("<Q")
+RUN: Final = "ganger.run"  # the function of every Python worker, which calls what the host pickled
 MAX_BODY: Final = 16 * 1024 * 1024
 MAX_BODY_DEPTH: Final = 64
 
@@ -57,19 +64,22 @@ class Encoding:
 
 
 DATA_TO_WORKER: Final = frozenset({Kind.CALL, Kind.INPUT, Kind.INPUT_END, Kind.PING, Kind.STOP, Kind.CHUNK})
-KNOWN: Final = frozenset(range(1, 7)) | frozenset(range(16, 23)) | frozenset(range(32, 37))
+KNOWN: Final = frozenset((*range(1, 7), *range(16, 23), *range(32, 37)))
 
 
 class Violation(Exception):
     """The host broke the protocol; the worker says so in one line and exits with code 70 (chapter 9)."""
 
 
-class Frame(NamedTuple):
-    kind: int
-    flags: int
-    seq: int
-    body: bytes
-    payload: bytes
+class Frame:
+    __slots__ = ("body", "flags", "kind", "payload", "seq")
+
+    def __init__(self, kind: int, flags: int, seq: int, body: bytes, payload: bytes) -> None:
+        self.kind = kind
+        self.flags = flags
+        self.seq = seq
+        self.body = body
+        self.payload = payload
 
 
 def header(kind: int, flags: int, seq: int, body_length: int, payload_length: int) -> bytes:
@@ -81,32 +91,53 @@ def frame(kind: int, seq: int = 0, body: bytes = b"", payload: bytes = b"", flag
     return header(kind, flags, seq, len(body), len(payload)) + body + payload
 
 
-@dataclass(frozen=True, slots=True)
 class CallBody:
-    function: str
-    attempt: int
-    timeout_ms: int | None
-    shape: int
-    context: dict[str, str]
+    __slots__ = ("attempt", "context", "function", "shape", "timeout_ms")
+
+    def __init__(
+        self, function: str, attempt: int, timeout_ms: int | None, shape: int, context: dict[str, str]
+    ) -> None:
+        self.function = function
+        self.attempt = attempt
+        self.timeout_ms = timeout_ms
+        self.shape = shape
+        self.context = context
 
 
-@dataclass(frozen=True, slots=True)
 class StopBody:
-    reason: str
-    timeout_ms: int
+    __slots__ = ("reason", "timeout_ms")
+
+    def __init__(self, reason: str, timeout_ms: int) -> None:
+        self.reason = reason
+        self.timeout_ms = timeout_ms
 
 
-@dataclass(frozen=True, slots=True)
 class Welcome:
-    version: int
-    pool: str
-    worker: int
-    generation: int
-    concurrency: int
-    max_payload: int
-    cancel_grace_ms: int
-    stop_timeout_ms: int
-    device: str | None
+    """The pool's settings. Made from the body itself: a key that is not there has its default."""
+
+    __slots__ = (
+        "cancel_grace_ms",
+        "concurrency",
+        "device",
+        "generation",
+        "max_payload",
+        "pool",
+        "stop_timeout_ms",
+        "version",
+        "worker",
+    )
+
+    def __init__(self, fields: dict[str, object]) -> None:
+        device = fields.get("device")
+        self.version = _unsigned(fields.get("version", 0), "version", 16)
+        self.pool = _typed(fields.get("pool", ""), str, "pool")
+        self.worker = _unsigned(fields.get("worker", 0), "worker", 32)
+        self.generation = _unsigned(fields.get("generation", 0), "generation", 32)
+        self.concurrency = _unsigned(fields.get("concurrency", 1), "concurrency", 32)
+        self.max_payload = _unsigned(fields.get("max_payload", 1 << 32), "max_payload", 64)
+        self.cancel_grace_ms = _unsigned(fields.get("cancel_grace_ms", 2000), "cancel_grace_ms", 64)
+        self.stop_timeout_ms = _unsigned(fields.get("stop_timeout_ms", 5000), "stop_timeout_ms", 64)
+        self.device = None if device is None else _typed(device, str, "device")
 
 
 def read_call(body: object) -> CallBody:
@@ -130,19 +161,7 @@ def read_stop(body: object) -> StopBody:
 
 
 def read_welcome(body: object) -> Welcome:
-    fields = _map(body)
-    device = fields.get("device")
-    return Welcome(
-        version=_unsigned(fields.get("version", 0), "version", 16),
-        pool=_typed(fields.get("pool", ""), str, "pool"),
-        worker=_unsigned(fields.get("worker", 0), "worker", 32),
-        generation=_unsigned(fields.get("generation", 0), "generation", 32),
-        concurrency=_unsigned(fields.get("concurrency", 1), "concurrency", 32),
-        max_payload=_unsigned(fields.get("max_payload", 1 << 32), "max_payload", 64),
-        cancel_grace_ms=_unsigned(fields.get("cancel_grace_ms", 2000), "cancel_grace_ms", 64),
-        stop_timeout_ms=_unsigned(fields.get("stop_timeout_ms", 5000), "stop_timeout_ms", 64),
-        device=None if device is None else _typed(device, str, "device"),
-    )
+    return Welcome(_map(body))
 
 
 def read_cancel(body: object) -> str:
@@ -174,9 +193,6 @@ def _map(body: object) -> dict[str, object]:
     for key in cast("dict[object, object]", body):
         _typed(key, str, "a key")
     return cast("dict[str, object]", body)
-
-
-T = TypeVar("T")
 
 
 def _typed(value: object, kind: type[T], name: str) -> T:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
-
 from . import leaving
 from .protocol import Violation
-from .session import VIOLATION_EXIT, Effect, Exit, Session
+from .session import VIOLATION_EXIT, Exit, Session
 from .transport import HostGone, Lane
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
+    from typing import Any, Protocol
 
+    from .call import Call
     from .execution import Execution
+    from .function import Function
+    from .session import Effect
 
+    Start = Callable[[asyncio.AbstractEventLoop, Execution, Call, Function], asyncio.Task[Effect | None]]
 
-class Runner(Protocol):
-    def serve(self, execution: Execution) -> None:
-        """Runs calls until the host says stop; SystemExit of a function comes through."""
-        ...
+    class Runner(Protocol):
+        def serve(self, execution: Execution) -> None:
+            """Runs calls until the host says stop; SystemExit of a function comes through."""
+            ...
 
-    def run_hooks(self, hooks: list[Callable[[], object]]) -> None: ...
+        def stop(self) -> None:
+            """From any thread: the last call has ended after a STOP."""
+            ...
 
-    def close(self) -> None:
-        """After the last hook: ends what the user's code left on the event loop."""
-        ...
+        def run_hooks(self, hooks: list[Callable[[], object]]) -> None: ...
+
+        def close(self) -> None:
+            """After the last hook: ends what the user's code left on the event loop."""
+            ...
 
 
 class Loop:
@@ -34,19 +41,30 @@ class Loop:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._start: Start | None = None
 
     def __call__(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             import asyncio
 
-            self._loop = asyncio.new_event_loop()
-            asyncio.set_event_loop(self._loop)
+            loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(loop)
+            self._adopt(loop)
+            return loop
         return self._loop
+
+    def start(self, execution: Execution, call: Call, function: Function) -> asyncio.Task[Effect | None]:
+        """An asynchronous call as a task of the loop."""
+        if self._start is None:
+            from .tasks import start  # imports asyncio
+
+            self._start = start
+        return self._start(self(), execution, call, function)
 
     def run_hooks(self, hooks: list[Callable[[], object]]) -> None:
         for hook in list(hooks):
             result = hook()
-            if inspect.isawaitable(result):
+            if result is not None and _is_awaitable(result):
                 self().run_until_complete(_awaited(result))
 
     def close(self) -> None:
@@ -60,6 +78,15 @@ class Loop:
         self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
+
+    def _adopt(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+
+def _is_awaitable(result: object) -> bool:
+    import inspect
+
+    return inspect.isawaitable(result)
 
 
 async def _awaited(result: Any) -> None:

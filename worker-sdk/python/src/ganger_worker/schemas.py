@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import typing
-from typing import Any, cast
+from . import messagepack
+from .hints import EMPTY, schema
 
-from . import values
-from .signature import EMPTY, Parameter, Signature
-from .values import msgspec
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-Schema = dict[str, Any]
+    from .hints import Schema
+    from .signature import Parameter, Signature
 
 
 def of_input(signature: Signature) -> Schema | None:
-    if not values.FAST or not signature.known:
+    if not signature.known:
         return None
     if signature.takes_whole_input:
         return of_type(signature.parameters[0].hint)
@@ -35,37 +36,41 @@ def of_input(signature: Signature) -> Schema | None:
 def of_output(signature: Signature, streams: bool) -> Schema | None:
     """For a stream: of one item."""
     hint = signature.returns
-    if hint is EMPTY or not values.FAST:
+    if hint is EMPTY:
         return None
     if streams:
-        items = typing.get_args(hint)
+        items = getattr(hint, "__args__", ())
         return of_type(items[0]) if items else None
     return of_type(hint)
 
 
 def of_type(hint: Any) -> Schema | None:
+    simple = schema(hint)
+    if simple is not None:
+        return simple
     try:
-        return _inline(msgspec.json.schema(hint))
-    except Exception:
-        return None  # a type that msgspec does not know
+        from . import msgspec_schemas
+    except ImportError:
+        return None
+    return msgspec_schemas.of_type(hint)
 
 
 def _of_parameter(parameter: Parameter) -> Schema:
-    schema = {} if parameter.hint in (EMPTY, Any) else of_type(parameter.hint) or {}
-    try:
-        if not parameter.required:
-            schema = {**schema, "default": cast("object", msgspec.to_builtins(parameter.default))}
-            values.encode(schema)
-    except Exception:
-        schema.pop("default", None)
-    return schema
+    described = {} if parameter.hint is EMPTY else of_type(parameter.hint) or {}
+    if not parameter.required:
+        try:
+            default = _plain_default(parameter.default)
+            messagepack.encode(default)
+        except Exception:
+            return described  # it has no form in JSON
+        described["default"] = default
+    return described
 
 
-def _inline(schema: Schema) -> Schema:
-    """A schema that only refers to its one definition becomes that definition."""
-    definitions: Schema = schema.get("$defs", {})
-    reference = schema.get("$ref")
-    if reference is None or len(definitions) != 1:
-        return schema
-    only = cast("Schema", next(iter(definitions.values())))
-    return schema if str(reference) in str(only) else only
+def _plain_default(default: object) -> object:
+    kind = type(default)
+    if default is None or kind in (bool, int, float, str) or (kind in (tuple, list, dict) and not default):
+        return default
+    from . import msgspec_schemas
+
+    return msgspec_schemas.plain(default)

@@ -5,12 +5,9 @@ Two threads feed it (data and control), so it holds one lock; it never waits for
 
 from __future__ import annotations
 
-import enum
 import os
-import threading
 import time
-from dataclasses import dataclass
-from typing import Final
+from _thread import allocate_lock
 
 from . import values
 from .call import Call
@@ -36,70 +33,90 @@ from .protocol import (
     read_welcome,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 VIOLATION_EXIT: Final = 70
 HOST_GONE_EXIT: Final = 0
 SDK_VERSION: Final = "0.1.0"
 
 
-@dataclass(frozen=True, slots=True)
 class Load:
     """WELCOME came: load the user's code with these settings, then say ready."""
 
-    welcome: Welcome
+    __slots__ = ("welcome",)
+
+    def __init__(self, welcome: Welcome) -> None:
+        self.welcome = welcome
 
 
-@dataclass(frozen=True, slots=True)
 class Cancel:
     """Ask a running call to stop."""
 
-    call: Call
-    reason: str
+    __slots__ = ("call", "reason")
+
+    def __init__(self, call: Call, reason: str) -> None:
+        self.call = call
+        self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
 class Send:
-    """Write a frame to data. ``pong`` says that the loop which runs calls must do it."""
+    """Write a frame to data. ``pong`` says that the loop which runs calls must do it.
 
-    data: bytes
-    pong: bool = False
+    ``ends`` is a call that never ran: once the frame is written, the session must be told by ``ended``.
+    """
+
+    __slots__ = ("data", "ends", "pong")
+
+    def __init__(self, data: bytes, *, pong: bool = False, ends: int = 0) -> None:
+        self.data = data
+        self.pong = pong
+        self.ends = ends
 
 
-@dataclass(frozen=True, slots=True)
 class Stop:
     """No call runs any more and none will come: run the shutdown hooks and end."""
 
-    reason: str
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
 class Exit:
-    code: int
-    message: str
+    __slots__ = ("code", "message")
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        self.message = message
 
 
-# A Call as an effect says: run it.
-Effect = Load | Call | Cancel | Send | Stop | Exit
+if TYPE_CHECKING:
+    # A Call as an effect says: run it.
+    Effect = Load | Call | Cancel | Send | Stop | Exit
 
 
-class Phase(enum.Enum):
-    HANDSHAKE = "waiting for WELCOME"
-    LOADING = "loading the user's code"
-    SERVING = "running calls"
-    STOPPING = "finishing the calls that run"
-    STOPPED = "done"
+class Phase:
+    HANDSHAKE: Final = "waiting for WELCOME"
+    LOADING: Final = "loading the user's code"
+    SERVING: Final = "running calls"
+    STOPPING: Final = "finishing the calls that run"
+    STOPPED: Final = "done"
 
 
-# Looked up once: attributes of an enum and of a class cost more than a global on the way of every call.
+# Looked up once: an attribute of a class costs more than a global on the way of every call.
 _CALL, _MORE, _ENCODING = Kind.CALL, Flag.MORE, Flag.ENCODING
 _SERVING, _STOPPING = Phase.SERVING, Phase.STOPPING
 
 
 class Session:
     def __init__(self) -> None:
-        self.phase = Phase.HANDSHAKE
+        self.phase: str = Phase.HANDSHAKE
         self.welcome: Welcome | None = None
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._running: dict[int, Call] = {}
+        self._ending: set[int] = set()
         self._cancelled_ahead: dict[int, str] = {}
         self._highest = 0
         self._stop_reason = ""
@@ -120,11 +137,11 @@ class Session:
             "language": "python",
             "pid": os.getpid() if pid is None else pid,
         }
-        return frame(Kind.HELLO, body=values.encode(body))
+        return frame(Kind.HELLO, body=values.encode_body(body))
 
     def ready(self, contracts: list[dict[str, object]]) -> bytes:
         """READY; to be written before the next frame of data is read."""
-        data = frame(Kind.READY, body=values.encode({"functions": contracts}))
+        data = frame(Kind.READY, body=values.encode_body({"functions": contracts}))
         self.phase = Phase.SERVING
         return data
 
@@ -142,6 +159,12 @@ class Session:
         if self.phase is not _STOPPING:
             return None
         with self._lock:
+            return self._stop_if_idle()
+
+    def ended(self, seq: int) -> Effect | None:
+        """The ERROR of a call that never ran has been written."""
+        with self._lock:
+            self._ending.discard(seq)
             return self._stop_if_idle()
 
     # --- what the host says
@@ -163,10 +186,11 @@ class Session:
         try:
             # One lock over all of it: a cancel that came between "seen" and "running" would be lost.
             with self._lock:
-                kind, flags, seq, body, payload = incoming
-                if kind == _CALL and self.phase is _SERVING and not flags & _MORE:
+                flags = incoming.flags
+                if incoming.kind == _CALL and self.phase is _SERVING and not flags & _MORE:
+                    seq = incoming.seq
                     self._advance(seq)
-                    return self._call(flags, seq, body, payload)
+                    return self._call(flags, seq, incoming.body, incoming.payload)
                 return self._on_rare(incoming)
         except Violation as violation:
             return Exit(VIOLATION_EXIT, str(violation))
@@ -178,13 +202,13 @@ class Session:
     # --- parts
 
     def _on_rare(self, incoming: Frame) -> Effect | None:
-        kind, _, seq, body, _ = incoming
+        kind, seq = incoming.kind, incoming.seq
         if kind not in DATA_TO_WORKER:
             return self._unexpected(incoming, "data")
         if kind == Kind.STOP:
-            return self._stop(read_stop(_body(body)).reason)
+            return self._stop(read_stop(_body(incoming.body)).reason)
         if self.phase in (Phase.HANDSHAKE, Phase.LOADING):
-            raise Violation(f"frame of kind {kind} while {self.phase.value}")
+            raise Violation(f"frame of kind {kind} while {self.phase}")
         if kind == Kind.PING:
             self._advance(seq)
             return Send(frame(Kind.PONG, seq), pong=True)
@@ -238,7 +262,11 @@ class Session:
                 if seq > self._highest:
                     self._cancelled_ahead[seq] = reason
                     return None
-                return _cancelled_before(seq, reason) if self._assemblies.abandon(seq) else None
+                if not self._assemblies.abandon(seq):
+                    return None
+                # Counts as running until its ERROR is written: a STOP that is read meanwhile waits for it.
+                self._ending.add(seq)
+                return _cancelled_before(seq, reason, ends=seq)
             if call.cancelled:
                 return None
             call.cancelled = True
@@ -268,7 +296,7 @@ class Session:
 
     def _stop_if_idle(self) -> Effect | None:
         # The one that ends the last call and the one that reads STOP may both come here.
-        if self._running or self.phase is not Phase.STOPPING:
+        if self._running or self._ending or self._assemblies.hold_calls or self.phase is not Phase.STOPPING:
             return None
         self.phase = Phase.STOPPED
         return Stop(self._stop_reason)
@@ -294,10 +322,10 @@ def _body(body: bytes) -> object:
     return value
 
 
-def _cancelled_before(seq: int, reason: str) -> Send:
-    return _refusal(seq, "CANCELLED", f"cancelled before it started ({reason})")
+def _cancelled_before(seq: int, reason: str, ends: int = 0) -> Send:
+    return _refusal(seq, "CANCELLED", f"cancelled before it started ({reason})", ends)
 
 
-def _refusal(seq: int, code: str, message: str) -> Send:
+def _refusal(seq: int, code: str, message: str, ends: int = 0) -> Send:
     body = {"code": code, "type": code, "message": message, "traceback": None, "language": "python"}
-    return Send(frame(Kind.ERROR, seq, values.encode(body)))
+    return Send(frame(Kind.ERROR, seq, values.encode_body(body)), ends=ends)

@@ -1,111 +1,118 @@
-"""A function's parameters as the input model needs them (DESIGN: the input is one value)."""
+"""A function's parameters as the input model needs them (DESIGN: the input is one value).
+
+A bare function with simple hints is read from its code object here; all else by ``reflection``, which imports
+inspect and typing.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-import types
-import typing
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from . import hints
+from .actions import ATTRIBUTE
 
-EMPTY: Final = inspect.Parameter.empty
-_Kind = inspect.Parameter
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FunctionType
+    from typing import Any, Final, TypeGuard
+
+EMPTY: Final = hints.EMPTY
+_VARIABLE_POSITIONAL, _VARIABLE_NAMED = 0x04, 0x08  # of a code object's flags
 
 
-@dataclass(frozen=True, slots=True)
 class Parameter:
-    name: str
-    hint: Any
-    default: Any
-    positional_only: bool
-    keyword_only: bool
+    __slots__ = ("default", "hint", "keyword_only", "name", "positional_only")
+
+    def __init__(
+        self, name: str, hint: Any, default: Any, positional_only: bool = False, keyword_only: bool = False
+    ) -> None:
+        self.name = name
+        self.hint = hint  # EMPTY where there is none, or none that can be evaluated
+        self.default = default
+        self.positional_only = positional_only
+        self.keyword_only = keyword_only
 
     @property
     def required(self) -> bool:
         return self.default is EMPTY
 
 
-@dataclass(frozen=True, slots=True)
 class Signature:
-    parameters: tuple[Parameter, ...]
-    variable_positional: bool
-    variable_named: bool
-    returns: Any
-    known: bool = True
+    """``takes_whole_input``: the only parameter is annotated as a mapping or record and gets the input as is.
 
-    @property
-    def takes_whole_input(self) -> bool:
-        """The only parameter is annotated as a mapping or record: the input goes to it as it is."""
-        if self.variable_named or len(self.parameters) != 1:
-            return False
-        return _is_record(self.parameters[0].hint)
+    Unless ``known``, nothing can be told of the parameters, as of some callables made in C.
+    """
 
-    @property
-    def required(self) -> int:
-        return sum(parameter.required for parameter in self.parameters)
+    __slots__ = (
+        "known",
+        "parameters",
+        "required",
+        "returns",
+        "takes_whole_input",
+        "variable_named",
+        "variable_positional",
+    )
+
+    def __init__(
+        self,
+        parameters: tuple[Parameter, ...],
+        variable_positional: bool,
+        variable_named: bool,
+        returns: Any,
+        is_record: Callable[[Any], bool],
+        known: bool = True,
+    ) -> None:
+        self.parameters = parameters
+        self.variable_positional = variable_positional
+        self.variable_named = variable_named
+        self.returns = returns
+        self.known = known
+        self.required = sum(parameter.required for parameter in parameters)
+        alone = len(parameters) == 1 and not variable_named
+        self.takes_whole_input = alone and is_record(parameters[0].hint)
 
 
 def read(function: Callable[..., Any]) -> Signature:
-    try:
-        found = inspect.signature(function)
-    except (ValueError, TypeError):  # some callables made in C tell nothing
-        return Signature((), True, True, EMPTY, known=False)
-    hints = _hints(function)
-    named: list[Parameter] = []
-    for name, parameter in found.parameters.items():
-        if parameter.kind in (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD):
-            continue
-        named.append(
-            Parameter(
-                name=name,
-                hint=hints.get(name, Any if parameter.annotation is EMPTY else EMPTY),
-                default=parameter.default,
-                positional_only=parameter.kind is _Kind.POSITIONAL_ONLY,
-                keyword_only=parameter.kind is _Kind.KEYWORD_ONLY,
-            )
-        )
-    kinds = {parameter.kind for parameter in found.parameters.values()}
-    return Signature(
-        parameters=tuple(named),
-        variable_positional=_Kind.VAR_POSITIONAL in kinds,
-        variable_named=_Kind.VAR_KEYWORD in kinds,
-        returns=hints.get("return", EMPTY),
-    )
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Evaluated annotations; one that cannot be evaluated (imported for type checkers only) is left out."""
-    target = inspect.unwrap(function)
-    try:
-        return typing.get_type_hints(target, include_extras=True)
-    except Exception:
-        found: dict[str, Any] = {}
-        for name, hint in getattr(target, "__annotations__", {}).items():
-            try:
-                found[name] = (
-                    eval(hint, getattr(target, "__globals__", {})) if isinstance(hint, str) else hint
-                )
-            except Exception:
-                continue
+    found = _read_bare(function) if is_bare(function) else None
+    if found is not None:
         return found
+    from . import reflection
+
+    return reflection.read(function)
 
 
-def _is_record(hint: Any) -> bool:
-    origin = typing.get_origin(hint)
-    if origin is typing.Annotated:
-        return _is_record(typing.get_args(hint)[0])
-    if origin in (typing.Union, types.UnionType):
-        return any(_is_record(member) for member in typing.get_args(hint))
-    kind: Any = origin if origin is not None else hint
-    if not isinstance(kind, type):
-        return False
-    record: type[Any] = kind
-    return (
-        issubclass(record, Mapping)
-        or dataclasses.is_dataclass(record)
-        or typing.is_typeddict(record)
-        or hasattr(record, "__struct_fields__")
-        or hasattr(record, "model_validate")
+def is_bare(function: object) -> TypeGuard[FunctionType]:
+    """A function as ``def`` makes it: nothing has wrapped or marked it but ``@action``."""
+    return type(function) is type(is_bare) and function.__dict__.keys() <= {ATTRIBUTE}
+
+
+def _read_bare(function: FunctionType) -> Signature | None:
+    """None: a hint is not simple."""
+    try:
+        annotated = {name: hints.evaluated(hint, function) for name, hint in function.__annotations__.items()}
+        if not all(map(hints.is_simple, annotated.values())):
+            return None
+    except Exception:  # a name that is there for type checkers only
+        return None
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    defaults = dict(function.__kwdefaults__ or {})
+    given = function.__defaults__ or ()
+    defaults.update(zip(positional[len(positional) - len(given) :], given, strict=True))
+    parameters = tuple(
+        Parameter(
+            name,
+            annotated.get(name, EMPTY),
+            defaults.get(name, EMPTY),
+            positional_only=index < code.co_posonlyargcount,
+            keyword_only=index >= code.co_argcount,
+        )
+        for index, name in enumerate(names)
+    )
+    return Signature(
+        parameters,
+        variable_positional=bool(code.co_flags & _VARIABLE_POSITIONAL),
+        variable_named=bool(code.co_flags & _VARIABLE_NAMED),
+        returns=annotated.get("return", EMPTY),
+        is_record=hints.is_mapping,
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from contextvars import copy_context
 
-from .call import Call
-from .execution import Execution
-from .function import Function
-from .session import Effect
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .call import Call
+    from .execution import Execution
+    from .function import Function
+    from .session import Effect
 
 
 def start(

@@ -1,22 +1,27 @@
 """``concurrency`` above 1: threads take turns at reading, one event loop on the main thread.
 
 The thread that reads a synchronous call gives the lane to the next thread and runs the call itself, so a call
-crosses no queue. Asynchronous calls, hooks and pings go to the main thread's loop.
+crosses no queue. Asynchronous calls, hooks and pings go to the main thread.
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
 
 from . import leaving
 from .call import Call
-from .execution import Execution
-from .function import Function
-from .runner import Loop, next_effect
-from .session import HOST_GONE_EXIT, Effect, Send, Session, Stop
-from .tasks import start
+from .main_thread import MainThread
+from .runner import next_effect
+from .session import HOST_GONE_EXIT, Send, Session, Stop
 from .transport import HostGone, Lane
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+
+    from .execution import Execution
+    from .function import Function
+    from .session import Effect
 
 
 class Threaded:
@@ -24,9 +29,10 @@ class Threaded:
         self._session = session
         self._data = data
         self._most = concurrency + 1  # one more than can be busy, so that somebody reads
-        self._loop = Loop()
-        self.run_hooks = self._loop.run_hooks
-        self.close = self._loop.close
+        self._main = MainThread()
+        self.run_hooks = self._main.run_hooks
+        self.stop = self._main.stop
+        self.close = self._main.close
         self._reading = threading.Lock()
         self._threads = 0  # this and the next: changed under the reading lock only
         self._busy = 0
@@ -34,10 +40,9 @@ class Threaded:
         data.writer.interleave = True
 
     def serve(self, execution: Execution) -> None:
-        loop = self._loop()
         with self._reading:
             self._add_thread(execution)
-        loop.run_forever()
+        self._main.run()
         if self._exit is not None:
             raise self._exit
 
@@ -55,7 +60,7 @@ class Threaded:
             if self._data.writer.forked:  # a child forked by the function has only this thread
                 leaving.at_once(leaving.exit_code(error))
             self._exit = error
-            self._stop()
+            self.stop()
         except HostGone:
             leaving.at_once(HOST_GONE_EXIT)
 
@@ -79,14 +84,14 @@ class Threaded:
                 if function is None:
                     self._follow(self._session.finish(effect.seq))
                 elif function.needs_loop:
-                    self._loop().call_soon_threadsafe(self._begin, execution, effect, function)
+                    self._main.soon(self._begin, execution, effect, function)
                 else:
                     return effect, function
             else:
                 self._follow(effect)
 
     def _begin(self, execution: Execution, call: Call, function: Function) -> None:
-        task = start(self._loop(), execution, call, function)
+        task = self._main.start(execution, call, function)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[Effect | None]) -> None:
@@ -98,12 +103,8 @@ class Threaded:
     def _follow(self, effect: Effect | None) -> None:
         if type(effect) is Send:
             if effect.pong:
-                self._loop().call_soon_threadsafe(self._data.writer.send, effect.data)
+                self._main.soon(self._data.writer.send, effect.data)
             else:
                 self._data.writer.send(effect.data)
         elif type(effect) is Stop:
-            self._stop()
-
-    def _stop(self) -> None:
-        loop = self._loop()
-        loop.call_soon_threadsafe(loop.stop)
+            self.stop()

@@ -1,16 +1,20 @@
-"""The two lanes as blocking sockets: frames in through one reused buffer, frames out under one lock."""
+"""The two lanes as blocking descriptors: frames in through one reused buffer, frames out under one lock.
+
+Descriptors and not sockets: reading and writing them takes no further module, and as long.
+"""
 
 from __future__ import annotations
 
 import io
 import os
-import socket
-import threading
-from collections import deque
-from collections.abc import Callable
-from typing import Final
+from _thread import allocate_lock
 
 from .protocol import HEADER, HEADER_SIZE, MAX_BODY, TOO_LARGE, TOTAL, Flag, Frame, Kind, Violation, header
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Final
 
 BUFFER: Final = 256 * 1024
 JOIN_BELOW: Final = 32 * 1024
@@ -23,11 +27,11 @@ class HostGone(Exception):
 
 
 class Reader:
-    """Reads frames of one lane. A small frame costs one recv, several that came together cost one for all."""
+    """Reads frames of one lane. A small frame costs one read, several that came together cost one for all."""
 
-    def __init__(self, sock: socket.socket, max_payload: int = 1 << 63) -> None:
+    def __init__(self, descriptor: int, max_payload: int = 1 << 63) -> None:
         self.max_payload = max_payload
-        self._recv_into = sock.recv_into
+        self._descriptor = descriptor
         self._view = memoryview(bytearray(BUFFER))
         self._start = 0
         self._end = 0
@@ -36,6 +40,14 @@ class Reader:
     def holds_frame(self) -> bool:
         """Whether bytes of a further frame have been received already."""
         return self._end > self._start
+
+    def waits(self, limit_ms: int) -> bool:
+        """Whether there is something to read, or the end of it, within this time."""
+        import select
+
+        poller = select.poll()
+        poller.register(self._descriptor, select.POLLIN)
+        return self.holds_frame or bool(poller.poll(limit_ms))
 
     def read(self) -> Frame:
         start = self._start
@@ -100,9 +112,12 @@ class Reader:
         while self._end - self._start < wanted:
             self._end += self._receive(view[self._end :] if self._end else view)
 
+    def leave_to_parent(self) -> None:
+        self._descriptor = -1
+
     def _receive(self, into: memoryview) -> int:
         try:
-            count = self._recv_into(into)
+            count = os.readv(self._descriptor, (into,))
         except OSError as error:
             raise HostGone(str(error)) from None
         if not count:
@@ -117,14 +132,13 @@ class Writer:
     lock empties, so a log call from a finalizer or a signal handler cannot lock up.
     """
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, descriptor: int) -> None:
         self.dropped = 0
         self.forked = False
         self.interleave = False
-        self._sock = sock
-        self._send = sock.send
-        self._lock = threading.Lock()
-        self._waiting: deque[bytes] = deque()
+        self._descriptor = descriptor
+        self._lock = allocate_lock()
+        self._waiting: list[bytes] = []
 
     def send(self, data: bytes) -> None:
         """One whole frame."""
@@ -132,9 +146,9 @@ class Writer:
             if self._waiting:
                 self._write_waiting()
             try:
-                sent = self._send(data)
+                sent = os.write(self._descriptor, data)
                 if sent != len(data):
-                    self._sock.sendall(memoryview(data)[sent:])
+                    self._write_rest(memoryview(data)[sent:])
             except OSError as error:
                 raise HostGone(str(error)) from None
         if self._waiting:
@@ -178,8 +192,9 @@ class Writer:
     def leave_to_parent(self) -> None:
         """In a forked child: another thread of the parent may have held the lock."""
         self.forked = True
+        self._descriptor = -1
         self._waiting.clear()
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
 
     def _send_chunked(self, kind: int, flags: int, seq: int, payload: memoryview) -> None:
         total = payload.nbytes
@@ -206,38 +221,40 @@ class Writer:
     def _write_waiting(self) -> None:
         waiting = self._waiting
         while waiting:
-            self._write(waiting.popleft())
+            self._write(waiting.pop(0))
 
     def _write(self, data: bytes) -> None:
         try:
-            sent = self._send(data)
-            if sent != len(data):
-                self._sock.sendall(memoryview(data)[sent:])
+            self._write_rest(memoryview(data))
         except OSError as error:
             raise HostGone(str(error)) from None
 
     def _write_parts(self, head: bytes, payload: memoryview) -> None:
         try:
-            sent = self._sock.sendmsg((head, payload)) - len(head)
+            sent = os.writev(self._descriptor, (head, payload)) - len(head)
             if sent < 0:
-                self._sock.sendall(head[sent:])
+                self._write_rest(memoryview(head)[sent:])
                 sent = 0
-            if sent < payload.nbytes:
-                self._sock.sendall(payload[sent:])
+            self._write_rest(payload[sent:])
         except OSError as error:
             raise HostGone(str(error)) from None
 
+    def _write_rest(self, data: memoryview) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
 
 class Lane:
-    def __init__(self, sock: socket.socket) -> None:
-        sock.setblocking(True)
-        self.socket = sock
-        self.reader = Reader(sock)
-        self.writer = Writer(sock)
+    def __init__(self, descriptor: int) -> None:
+        os.set_blocking(descriptor, True)
+        self.descriptor = descriptor
+        self.reader = Reader(descriptor)
+        self.writer = Writer(descriptor)
 
     def leave_to_parent(self) -> None:
-        """In a forked child: close our descriptor and never write again."""
+        """In a forked child: close our descriptor and never use its number again, which others will have."""
         self.writer.leave_to_parent()
-        descriptor = self.socket.detach()
-        if descriptor >= 0:
-            os.close(descriptor)
+        self.reader.leave_to_parent()
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1

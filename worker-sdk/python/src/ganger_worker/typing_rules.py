@@ -1,4 +1,4 @@
-"""What type hints demand of arguments, checked by msgspec where it can be imported and knows the type."""
+"""What type hints demand of arguments, checked by msgspec where it knows the type."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from . import values
 from .signature import EMPTY, Parameter, Signature
-from .values import Refused, msgspec
+from .values import Refused
 
 _AT: Final = re.compile(r"^(?P<reason>.*) - at `\$(?P<path>.*)`$", re.DOTALL)
 _FIELD: Final = re.compile(r"(?:missing required|contains unknown) field `(?P<name>[^`]+)`")
+
+
+def _import_msgspec() -> Any:
+    try:
+        import msgspec
+    except ImportError:
+        return None
+    return msgspec
+
+
+msgspec: Final = _import_msgspec()
 
 
 class Rules:
@@ -20,9 +30,9 @@ class Rules:
     def __init__(self, signature: Signature, name: str) -> None:
         self._hints = {parameter.name: _hint(parameter) for parameter in signature.parameters}
         self._pydantic = {name: hint for name, hint in self._hints.items() if hasattr(hint, "model_validate")}
-        self._typed = {name: hint for name, hint in self._hints.items() if values.FAST and _supported(hint)}
+        self._typed = {name: hint for name, hint in self._hints.items() if msgspec and _supported(hint)}
         self.any = bool(self._typed) or bool(self._pydantic)
-        self.decode_fast = self._fast(signature, name) if values.FAST and not self._pydantic else None
+        self.decode_fast = self._fast(signature, name) if msgspec and not self._pydantic else None
 
     def convert(self, name: str, value: Any, path: str) -> Any:
         if name in self._typed:
@@ -62,6 +72,8 @@ class Rules:
         except Exception:
             return None
         untyped = [index for index, field in enumerate(fields) if _has_any(field[1])]
+        from .msgspec_codec import lax_keys
+
         astuple = cast("Callable[[Any], tuple[Any, ...]]", msgspec.structs.astuple)
         if not untyped:
             return lambda payload: astuple(decode(payload))
@@ -69,7 +81,7 @@ class Rules:
         def decode_and_look(payload: bytes) -> tuple[Any, ...]:
             arguments = astuple(decode(payload))
             for index in untyped:
-                if values.lax_keys(arguments[index]):
+                if lax_keys(arguments[index]):
                     raise Refused("$", "keys that are not strings")
             return arguments
 

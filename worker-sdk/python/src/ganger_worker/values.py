@@ -1,70 +1,70 @@
-"""Values to MessagePack and back: msgspec where it can be imported, else our own codec.
+"""Values to MessagePack and back: by our own codec at first, by msgspec from when a worker has enough to do.
 
-msgspec is fast but laxer than the protocol (it lets integer keys and naive datetimes pass), so what it made
-is looked over; and where it fails, the pure codec goes over the same data once more to name the path.
+msgspec is many times faster, but its import takes as long as hundreds of small values do. So ``encode`` and
+``decode`` are variables, to be used as ``values.encode(…)``: they change over once, which costs no call.
+Bodies go by what is there. They may be made anywhere, even in a finalizer that runs amid the import.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterable
-from typing import Any, Final, cast
-
 from . import messagepack
-from .messagepack import Refused, plain
+from .messagepack import Refused
+from .typed import cast
 
-__all__ = ["FAST", "Refused", "decode", "decode_body", "depth", "encode", "lax_keys", "msgspec"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Final
+
+__all__ = ["Refused", "decode", "decode_body", "depth", "encode", "encode_body", "fast", "use_msgspec"]
+
+_FEW: Final = 32  # payloads
+_SMALL: Final = 1024  # bytes, or what takes about as long
+_LEAVES: Final = frozenset({type(None), bool, int, float})
+
+fast = False
+_used = 0
 
 
-def _import_msgspec() -> Any:
+def use_msgspec() -> bool:
+    """From now on by msgspec. False: it is not installed."""
+    global encode, decode, encode_body, decode_body, fast
     try:
-        import msgspec
+        from . import msgspec_codec
     except ImportError:
-        return None
-    return msgspec
+        encode, decode = messagepack.encode, messagepack.decode
+        return False
+    encode = encode_body = msgspec_codec.encode
+    decode, decode_body = msgspec_codec.decode, msgspec_codec.decode_body
+    fast = True
+    return True
 
 
-msgspec: Final = _import_msgspec()
-FAST: Final[bool] = msgspec is not None
-_SCALARS: Final = frozenset({type(None), bool, int, float, str, bytes, bytearray})
-
-
-def encode(value: object) -> bytes:
-    """MessagePack of a value; raises Refused with the path of what cannot cross."""
-    if not FAST:
+def _encode_first(value: object) -> bytes:
+    if _is_one_of_few() and _size(value, _SMALL) < _SMALL:
         return messagepack.encode(value)
-    try:
-        if type(value) not in _SCALARS:
-            _check(value)
-        return cast("bytes", _encoder.encode(value))
-    except Exception as error:
-        messagepack.encode(value)  # raises Refused with the path
-        raise Refused("$", str(error)) from error
+    use_msgspec()
+    return encode(value)
 
 
-def decode(data: bytes | memoryview) -> object:
-    """The value of a MessagePack payload; raises Refused with the path of what is not allowed."""
-    if not FAST:
+def _decode_first(data: bytes | memoryview) -> object:
+    if _is_one_of_few() and len(data) < _SMALL:
         return messagepack.decode(data)
-    try:
-        value: object = _decoder.decode(data)
-        kind = type(value)
-        if kind is dict or kind is list:
-            _check(value)
-        return value
-    except Exception as error:
-        messagepack.decode(data)
-        raise Refused("$", str(error)) from error
+    use_msgspec()
+    return decode(data)
 
 
-def decode_body(data: bytes) -> object:
-    """A body's value. Unlike a payload's it may hold anything in places that this version does not read."""
-    if FAST:
-        try:
-            return cast("object", _lax_decoder.decode(data))
-        except Exception:
-            pass
+def _decode_body_first(data: bytes) -> object:
     return messagepack.decode(data, lax=True)
+
+
+# MessagePack of a value; raises Refused with the path of what cannot cross.
+encode: Callable[[object], bytes] = _encode_first
+# The value of a payload; raises Refused with the path of what is not allowed.
+decode: Callable[[bytes | memoryview], object] = _decode_first
+encode_body: Callable[[object], bytes] = messagepack.encode
+# A body's value. Unlike a payload's it may hold anything in places that this version does not read.
+decode_body: Callable[[bytes], object] = _decode_body_first
 
 
 def depth(value: object) -> int:
@@ -80,46 +80,24 @@ def _inside(container: Any) -> Iterable[object]:
     return cast("Iterable[object]", container.values() if isinstance(container, dict) else container)
 
 
-class _Lax(Exception):
-    """msgspec would let this pass, the protocol does not."""
+def _is_one_of_few() -> bool:
+    global _used
+    _used += 1
+    return _used <= _FEW
 
 
-def lax_keys(value: object) -> bool:
-    """Whether something in a decoded value has keys that are not strings."""
-    try:
-        _check(value)
-    except _Lax:
-        return True
-    return False
-
-
-def _check(value: object) -> None:
+def _size(value: object, limit: int) -> int:
+    """About how many bytes of MessagePack; not looked at any further than to the limit."""
     kind = type(value)
-    if kind is dict:
-        for key, item in cast("dict[object, object]", value).items():
-            if type(key) is not str and not isinstance(key, str):
-                raise _Lax
-            if type(item) not in _SCALARS:
-                _check(item)
-    elif kind is list or kind is tuple:
-        items = cast("list[object]", value)
-        # The set of types is built in C: long lists of numbers cost little.
-        if not _SCALARS.issuperset(map(type, items)):
-            for item in items:
-                if type(item) not in _SCALARS:
-                    _check(item)
-    elif kind is dt.datetime:
-        if cast("dt.datetime", value).tzinfo is None:
-            raise _Lax
-    elif kind not in _SCALARS and kind is not memoryview:
-        _check(plain(value))
-
-
-def _raise_ext(code: int, _data: Any) -> object:
-    raise Refused("$", f"MessagePack extension {code}")
-
-
-if FAST:
-    _encoder = msgspec.msgpack.Encoder(enc_hook=plain)
-    _lax_decoder = msgspec.msgpack.Decoder()
-    _decoder = msgspec.msgpack.Decoder(ext_hook=_raise_ext)
+    if kind in _LEAVES:
+        return 8
+    if kind in (str, bytes, bytearray):
+        return 8 + len(cast("bytes", value))
+    if kind not in (dict, list, tuple):
+        return limit  # a type for which the codec has to import as much
+    size = 8
+    for item in _inside(value):
+        size += 8 + _size(item, limit - size)
+        if size >= limit:
+            return limit
+    return size

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from . import control, endpoint, errors, hooks, leaving, loader, logs
+from . import control, endpoint, hooks, leaving, loader
 from .context import bind
 from .execution import Execution
-from .inline import Inline
-from .protocol import Violation, Welcome
-from .runner import Runner
+from .log_watch import LogWatch
+from .protocol import Violation
 from .session import HOST_GONE_EXIT, VIOLATION_EXIT, Exit, Load, Session
-from .transport import HostGone, Lane
+from .transport import HostGone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .protocol import Welcome
+    from .runner import Runner
+    from .transport import Lane
 
 USAGE_EXIT = 64
 INTERRUPTED_EXIT = 130
@@ -46,16 +51,19 @@ def _live(target: str, data: Lane, control_lane: Lane) -> int:
     leaving.leave_lanes_to_parent(data, control_lane)
     welcome = _shake_hands(session, control_lane)
     data.reader.max_payload = welcome.max_payload
-    control.start(session, data, control_lane)
-    bind(welcome, data.writer.post)
-    logs.install_own(data.writer.post)
     runner = _runner(session, data, welcome.concurrency)
+    control.start(session, data, control_lane, runner.stop)
+    bind(welcome, data.writer.post)
+    logs = LogWatch(data.writer.post)
+    logs.begin()
     try:
         functions = loader.load(target)
-        logs.install_root(data.writer.post)
+        logs.code_is_loaded()
         runner.run_hooks(hooks.startup_hooks)
         ready = session.ready(functions.contracts)
     except (Exception, SystemExit) as error:
+        from . import errors
+
         data.writer.send(errors.error_frame(0, errors.report(error, "START_FAILED")))
         return 1
     data.writer.send(ready)
@@ -68,8 +76,10 @@ def _live(target: str, data: Lane, control_lane: Lane) -> int:
 
 def _runner(session: Session, data: Lane, concurrency: int) -> Runner:
     if concurrency <= 1:
+        from .inline import Inline
+
         return Inline(session, data)
-    from .threaded import Threaded  # imports asyncio
+    from .threaded import Threaded
 
     return Threaded(session, data, concurrency)
 

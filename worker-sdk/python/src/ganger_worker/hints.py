@@ -1,0 +1,87 @@
+"""Type hints that can be read without typing and described without msgspec, in the words of msgspec."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FunctionType
+    from typing import Any, Final
+
+    Schema = dict[str, Any]
+
+
+class EMPTY:
+    """Stands for no hint, and for no default."""
+
+
+_SCHEMAS: Final[dict[Any, Schema]] = {
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    bytes: {"type": "string", "contentEncoding": "base64"},
+    type(None): {"type": "null"},
+    list: {"type": "array"},
+    dict: {"type": "object"},
+}
+_UNION = type(int | None)
+
+
+def evaluated(hint: Any, function: FunctionType) -> Any:
+    """As typing.get_type_hints does it."""
+    if isinstance(hint, str):
+        hint = eval(hint, function.__globals__)
+    return type(None) if hint is None else hint
+
+
+def is_simple(hint: Any) -> bool:
+    return schema(hint) is not None
+
+
+def schema(hint: Any) -> Schema | None:
+    """The JSON Schema of a simple hint: a scalar, list, map, Literal of one type, or any of them or None."""
+    typing = sys.modules.get("typing")
+    if typing is not None and hint is typing.Any:
+        return {}
+    if isinstance(hint, type):
+        known = _SCHEMAS.get(hint)
+        return None if known is None else dict(known)
+    origin: Any = getattr(hint, "__origin__", None)
+    arguments: Any = getattr(hint, "__args__", ())
+    if origin is list and len(arguments) == 1:
+        return _container("array", "items", arguments[0])
+    if origin is dict and len(arguments) == 2 and arguments[0] is str:
+        return _container("object", "additionalProperties", arguments[1])
+    if type(hint) is _UNION or (typing is not None and origin is typing.Union):
+        return _optional(arguments)
+    if typing is not None and origin is typing.Literal:
+        return _literal(arguments)
+    return None
+
+
+def is_mapping(hint: Any) -> bool:
+    """Of a simple hint."""
+    if hint is dict or getattr(hint, "__origin__", None) is dict:
+        return True
+    return type(None) in getattr(hint, "__args__", ()) and any(map(is_mapping, hint.__args__))
+
+
+def _container(kind: str, key: str, content: Any) -> Schema | None:
+    inside = schema(content)
+    if inside is None:
+        return None
+    return {"type": kind, key: inside} if inside else {"type": kind}
+
+
+def _optional(members: tuple[Any, ...]) -> Schema | None:
+    """Of a type or None. Other unions are left to msgspec, which knows what can be told apart."""
+    others = [member for member in members if member is not type(None)]
+    inside = schema(others[0]) if len(others) == 1 else None
+    return None if inside is None else {"anyOf": [inside, {"type": "null"}]}
+
+
+def _literal(values: tuple[Any, ...]) -> Schema | None:
+    kinds = set(map(type, values))
+    return {"enum": sorted(values)} if kinds in ({int}, {str}) else None

@@ -1,0 +1,58 @@
+"""The plain form of values whose types MessagePack does not know; imported with the first of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import uuid
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+
+from .messagepack import Refused, type_name
+from .typed import cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+
+def plain(value: object, path: str = "$") -> object:
+    """A value of an unlisted type as one of a listed type; refuses what has no plain form."""
+    if isinstance(value, enum.Enum):
+        return cast("object", value.value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    for kind, convert in _PLAIN:
+        if isinstance(value, kind):
+            return convert(value)
+    fields = getattr(type(value), "__struct_fields__", None)
+    if fields is not None:  # a msgspec.Struct
+        return {name: getattr(value, name) for name in fields}
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+        return cast("object", cast("Any", value).item())
+    raise Refused(path, f"object of type '{type_name(type(value))}'")
+
+
+def key_text(key: str) -> str:
+    """A map key of a type derived from str."""
+    return key.value if isinstance(key, enum.Enum) else key
+
+
+_PLAIN: Final[tuple[tuple[Any, Callable[[Any], object]], ...]] = (
+    (bool, bool),
+    (int, int),
+    (float, float),
+    (str, str.__str__),
+    (uuid.UUID, str),
+    (decimal.Decimal, str),
+    (tuple, list),
+    (list, list),
+    (AbstractSet, list),
+    (Mapping, dict),
+    (dt.datetime, lambda value: dt.datetime.combine(value.date(), value.time(), value.tzinfo)),
+    (dt.date, dt.date.isoformat),
+    (dt.time, dt.time.isoformat),
+    (bytearray, bytes),
+)
