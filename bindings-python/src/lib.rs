@@ -1,9 +1,11 @@
 //! The seam between Python and the core: values in, one call, values out. The classes that apps see are in `python/ganger`.
 
+mod bell;
 mod boundary;
 mod decode;
 mod encode;
 mod error;
+mod fate;
 mod interpreter;
 mod options;
 mod plain;
@@ -19,6 +21,8 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<pool::Pool>()?;
+    module.add_class::<fate::Call>()?;
+    module.add_class::<bell::Bell>()?;
     module.add_function(wrap_pyfunction!(settle_in, module)?)?;
     module.add_function(wrap_pyfunction!(interpreter::rest, module)?)?;
     module.add_function(wrap_pyfunction!(interpreter::forked, module)?)?;

@@ -1,19 +1,21 @@
 //! The pool as the package `ganger` holds it: every method converts, makes one call of the core, and converts back.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ganger::error::ErrorCode;
 use ganger::events::{Event, SubscriptionId};
-use ganger::options::Surface;
+use ganger::options::{Surface, WhenFull};
 use ganger::shape::Shaped;
-use ganger::{Call, CallId, Encoding, Error, Input, Shape};
+use ganger::{Call, CallId, Encoding, Error, Input, Shape, Waiter};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict, PyList};
 
 use crate::boundary::guarded;
+use crate::fate::Fate;
 use crate::settle::Settler;
-use crate::{decode, encode, error, interpreter, options, plain, waiting};
+use crate::{decode, encode, error, fate, interpreter, options, plain, waiting};
 
 /// A pool of the core.
 #[pyclass(frozen, module = "ganger._native")]
@@ -56,42 +58,113 @@ impl Pool {
         })
     }
 
-    /// Makes a call whose outcome the future gets, and says its number.
-    #[pyo3(signature = (future, function, value, options=None, /))]
+    /// Makes a call, for a future to hold. In a full queue it may `wait` for room.
+    #[pyo3(signature = (function, value, options=None, wait=false, /))]
     fn submit(
+        &self,
+        function: &str,
+        value: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+        wait: bool,
+    ) -> PyResult<fate::Call> {
+        guarded(|| {
+            let asked = self.asked(function, value, options)?;
+            self.send(value.py(), asked, wait)
+        })
+    }
+
+    /// The same with arguments that were pickled.
+    #[pyo3(signature = (function, arguments, options=None, wait=false, /))]
+    fn submit_pickled(
+        &self,
+        function: &str,
+        arguments: &Bound<'_, PyBytes>,
+        options: Option<&Bound<'_, PyDict>>,
+        wait: bool,
+    ) -> PyResult<fate::Call> {
+        let py = arguments.py();
+        guarded(|| {
+            self.open(py)?;
+            let payload = encode::shared_or_copied(arguments);
+            let input = Input { encoding: Encoding::Pickle5, shape: Shape::Arguments, payload };
+            let options = options::call(options)?;
+            self.send(py, Call { function: function.into(), input, options }, wait)
+        })
+    }
+
+    /// Makes one call on every worker that is ready, and waits for all: worker, value and error of each.
+    #[pyo3(signature = (function, value, options=None, /))]
+    fn broadcast<'py>(
+        &self,
+        function: &str,
+        value: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = value.py();
+        guarded(|| {
+            let asked = self.asked(function, value, options)?;
+            let outcomes = waiting::answer(py, None, |done| self.core.broadcast(&asked, done))?;
+            fate::told_all(py, &outcomes.unwrap_or_default())
+        })
+    }
+
+    /// The same without waiting: the future gets the list.
+    #[pyo3(signature = (future, function, value, options=None, /))]
+    fn broadcast_soon(
         &self,
         future: &Bound<'_, PyAny>,
         function: &str,
         value: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<u64> {
+    ) -> PyResult<()> {
         guarded(|| {
             let asked = self.asked(function, value, options)?;
-            self.send(future, asked)
-        })
-    }
-
-    /// The same with arguments that were pickled.
-    #[pyo3(signature = (future, function, arguments, options=None, /))]
-    fn submit_pickled(
-        &self,
-        future: &Bound<'_, PyAny>,
-        function: &str,
-        arguments: &Bound<'_, PyBytes>,
-        options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<u64> {
-        guarded(|| {
-            self.open(future.py())?;
-            let payload = encode::shared_or_copied(arguments);
-            let input = Input { encoding: Encoding::Pickle5, shape: Shape::Arguments, payload };
-            let options = options::call(options)?;
-            self.send(future, Call { function: function.into(), input, options })
+            let (settler, future) = (self.settler, future.clone().unbind());
+            let done = Box::new(move |outcomes| settler.settle_all(future, outcomes));
+            value.py().detach(|| self.core.broadcast(&asked, done));
+            Ok(())
         })
     }
 
     /// Gives a call up.
     fn cancel(&self, py: Python<'_>, call: u64) {
         py.detach(|| self.core.cancel(CallId(call)));
+    }
+
+    /// Waits until so many workers are ready (None: all), a call finds room, or none is left, as `what` says. False if that takes too long.
+    #[pyo3(signature = (what, workers, timeout, /))]
+    fn wait_until(
+        &self,
+        py: Python<'_>,
+        what: &str,
+        workers: Option<u32>,
+        timeout: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        self.here(py)?;
+        let limit = if timeout.is_none() { None } else { options::patience(timeout, Duration::ZERO)? };
+        let verdict = waiting::answer(py, limit, |waiter| self.when(what, workers, waiter))?;
+        match verdict {
+            None => Ok(false),
+            Some(Ok(())) => Ok(true),
+            Some(Err(failure)) => Err(error::exception(py, &failure)),
+        }
+    }
+
+    /// The same without waiting: the future gets None when it is so.
+    #[pyo3(signature = (future, what, workers, /))]
+    fn tell_when(&self, future: &Bound<'_, PyAny>, what: &str, workers: Option<u32>) -> PyResult<()> {
+        self.here(future.py())?;
+        let (settler, waiting) = (self.settler, future.clone().unbind());
+        let waiter = Box::new(move |verdict| settler.tell(waiting, verdict));
+        future.py().detach(|| self.when(what, workers, waiter));
+        Ok(())
+    }
+
+    /// Has every worker replaced by one that loads the code anew.
+    fn reload(&self, py: Python<'_>) -> PyResult<()> {
+        self.open(py)?;
+        py.detach(|| self.core.reload());
+        Ok(())
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -116,11 +189,19 @@ impl Pool {
         })
     }
 
-    /// Has `tell` called with the data of every event of that name, on a thread of the pool, until `unsubscribe`.
-    fn subscribe(&self, py: Python<'_>, name: String, tell: Py<PyAny>) -> PyResult<Subscription> {
+    /// Has `tell` called with the data of every event of that name, on a thread of the pool, until `unsubscribe`. Of lines that workers
+    /// print and log, only those from `source`, if it is given.
+    #[pyo3(signature = (name, tell, source=None, /))]
+    fn subscribe(
+        &self,
+        py: Python<'_>,
+        name: String,
+        tell: Py<PyAny>,
+        source: Option<String>,
+    ) -> PyResult<Subscription> {
         self.here(py)?;
         let observer = move |event: &Event| {
-            if event.name() == name {
+            if event.name() == name && is_from(event, source.as_deref()) {
                 interpreter::with_python(|py| announce(py, event, &tell));
             }
         };
@@ -133,9 +214,9 @@ impl Pool {
         Ok(py.detach(|| self.core.unsubscribe(subscription)))
     }
 
-    /// Waits until listeners have been told of all that happened, at most so many seconds.
+    /// Waits until listeners have been told of all that happened, at most so many seconds. Not for a listener, which would wait for itself.
     fn flush_events(&self, py: Python<'_>, seconds: f64) -> bool {
-        py.detach(|| self.core.flush_events(Duration::from_secs_f64(seconds)))
+        SPEAKING.get() || py.detach(|| self.core.flush_events(Duration::from_secs_f64(seconds)))
     }
 
     /// Finishes its calls, as long as `timeout` says, and waits for its last worker.
@@ -190,6 +271,12 @@ impl Pool {
         self.made_in != std::process::id()
     }
 
+    /// Whether a call waits for room when the queue is full.
+    #[getter]
+    fn waits(&self) -> bool {
+        self.core.options().when_full == WhenFull::Wait
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.core.options().name
@@ -199,7 +286,10 @@ impl Pool {
     #[getter]
     fn room(&self) -> u64 {
         let options = self.core.options();
-        let workers = options.workers.unwrap_or_else(|| ganger::options::usable_cpus().get());
+        let workers = options.workers.unwrap_or_else(|| match options.devices.len() {
+            0 => ganger::options::usable_cpus().get(),
+            devices => u32::try_from(devices).unwrap_or(u32::MAX),
+        });
         u64::from(workers) * u64::from(options.concurrency.get())
     }
 }
@@ -232,28 +322,56 @@ impl Pool {
     }
 
     /// Not detached: to hand a small call over is quicker than to let go of the interpreter and get it back.
-    fn send(&self, future: &Bound<'_, PyAny>, asked: Call) -> PyResult<u64> {
-        let (settler, waiting) = (self.settler, future.clone().unbind());
-        let completion = Box::new(move |outcome| settler.settle(waiting, outcome));
-        let call = if asked.input.payload.len() < DETACH_FROM {
+    fn send(&self, py: Python<'_>, asked: Call, wait: bool) -> PyResult<fate::Call> {
+        let fate = Fate::new(self.settler);
+        let completion = {
+            let fate = Arc::clone(&fate);
+            Box::new(move |outcome| fate.settle(outcome))
+        };
+        let call = if wait {
+            waiting::admitted(py, &self.core, asked, completion)?
+        } else if asked.input.payload.len() < DETACH_FROM {
             self.core.submit(asked, completion)
         } else {
-            future.py().detach(|| self.core.submit(asked, completion))
+            py.detach(|| self.core.submit(asked, completion))
         };
-        Ok(call.map_or(0, |call| call.0))
+        Ok(fate::Call::new(&self.core, call, fate))
+    }
+
+    fn when(&self, what: &str, workers: Option<u32>, waiter: Waiter) {
+        match what {
+            "warm" => self.core.warm(workers.unwrap_or(u32::MAX), waiter),
+            "ready" => self.core.ready(waiter),
+            _ => self.core.drained(waiter),
+        }
     }
 
     fn done(&self, future: &Bound<'_, PyAny>) -> Box<dyn FnOnce() + Send> {
         let (settler, future) = (self.settler, future.clone().unbind());
-        Box::new(move || settler.end(future))
+        Box::new(move || settler.tell(future, Ok(())))
+    }
+}
+
+fn is_from(event: &Event, source: Option<&str>) -> bool {
+    match (event, source) {
+        (_, None) => true,
+        (Event::WorkerLog(line), Some(source)) => line.source.as_str() == source,
+        (_, Some(_)) => false,
     }
 }
 
 fn announce(py: Python<'_>, event: &Event, tell: &Py<PyAny>) {
+    SPEAKING.set(true);
     let told = plain::object(py, &event.to_value(Surface::Python)).and_then(|data| tell.call1(py, (data,)));
+    SPEAKING.set(false);
     if let Err(error) = told {
         error.write_unraisable(py, Some(tell.bind(py)));
     }
+}
+
+thread_local! {
+    /// Whether this thread is telling a listener something.
+    static SPEAKING: Cell<bool> = const { Cell::new(false) };
 }
 
 const DETACH_FROM: usize = 16 * 1024;

@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
-use crate::{decode, error, interpreter};
+use crate::fate::{told, told_all};
+use crate::{error, interpreter};
 
 /// The thread of this process, and what is handed to it.
 pub(crate) struct Settler {
@@ -26,7 +27,9 @@ struct Settled {
 
 enum News {
     Outcome(Outcome),
-    Ended,
+    Outcomes(Vec<(u32, Outcome)>),
+    So,
+    Never(Box<Error>),
 }
 
 impl Settler {
@@ -50,9 +53,15 @@ impl Settler {
         self.add(Settled { future, news: News::Outcome(outcome) });
     }
 
-    /// The future gets None: the pool it waits for has ended.
-    pub(crate) fn end(&self, future: Py<PyAny>) {
-        self.add(Settled { future, news: News::Ended });
+    /// The future gets worker, value and error of each.
+    pub(crate) fn settle_all(&self, future: Py<PyAny>, outcomes: Vec<(u32, Outcome)>) {
+        self.add(Settled { future, news: News::Outcomes(outcomes) });
+    }
+
+    /// The future gets None, since what it waits for is so, or the error that says why it never will be.
+    pub(crate) fn tell(&self, future: Py<PyAny>, verdict: Result<(), Box<Error>>) {
+        let news = verdict.map_or_else(News::Never, |()| News::So);
+        self.add(Settled { future, news });
     }
 
     fn start() -> PyResult<&'static Self> {
@@ -94,7 +103,7 @@ impl Settler {
 
 fn hand_over(py: Python<'_>, batch: &[Settled]) {
     static SETTLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let told = SETTLE.import(py, "ganger.future", "settle").and_then(|settle| {
+    let told = SETTLE.import(py, "ganger.awaiting", "settle").and_then(|settle| {
         let list = PyList::empty(py);
         for settled in batch {
             list.append(settled.for_python(py)?)?;
@@ -110,18 +119,12 @@ impl Settled {
     /// The future, its value, and its error if it has one.
     fn for_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let none = || py.None().into_bound(py);
-        let value = match &self.news {
-            News::Ended => Ok(none()),
-            News::Outcome(Ok(reply)) => decode::reply(py, reply),
-            News::Outcome(Err(failure)) => Err(failed(py, failure)),
+        let (value, error) = match &self.news {
+            News::So => (none(), none()),
+            News::Never(failure) => (none(), error::instance(py, failure)?),
+            News::Outcome(outcome) => told(py, outcome)?,
+            News::Outcomes(outcomes) => (told_all(py, outcomes)?, none()),
         };
-        match value {
-            Ok(value) => (&self.future, value, none()).into_bound_py_any(py),
-            Err(error) => (&self.future, none(), error.into_value(py)).into_bound_py_any(py),
-        }
+        (&self.future, value, error).into_bound_py_any(py)
     }
-}
-
-fn failed(py: Python<'_>, failure: &Error) -> PyErr {
-    error::exception(py, failure)
 }

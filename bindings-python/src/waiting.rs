@@ -1,9 +1,9 @@
 //! Waiting for the core with the interpreter free for other threads, and an ear for Ctrl-C.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ganger::{Call, Error, Outcome};
+use ganger::{Call, CallId, Completion, Error, Outcome};
 use pyo3::prelude::*;
 
 /// Makes a call and waits for its outcome. An exception from a signal's handler, Ctrl-C first of all, cancels it.
@@ -37,15 +37,64 @@ pub(crate) fn end(
     })
 }
 
+/// Waits until `begin` is answered, at most so long; None if it was not.
+pub(crate) fn answer<T: Send + 'static>(
+    py: Python<'_>,
+    limit: Option<Duration>,
+    begin: impl FnOnce(Box<dyn FnOnce(T) + Send>) + Send,
+) -> PyResult<Option<T>> {
+    let (sender, receiver) = sync_channel(1);
+    let done = Box::new(move |answer| {
+        // Nobody waits any more if it took too long.
+        let _ = sender.send(answer);
+    });
+    let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+    received_by(py, until, || begin(done), receiver)
+}
+
+/// Makes a call and waits until it has got room. An exception from a signal's handler cancels it.
+pub(crate) fn admitted(
+    py: Python<'_>,
+    pool: &ganger::Pool,
+    asked: Call,
+    completion: Completion,
+) -> PyResult<Option<CallId>> {
+    let (sender, receiver) = sync_channel(1);
+    let mut call = None;
+    let admitted = Box::new(move || {
+        let _ = sender.send(());
+    });
+    let begin = || call = pool.submit_noting(asked, completion, Some(admitted));
+    match received(py, begin, receiver) {
+        Ok(_) => Ok(call),
+        Err(interrupt) => {
+            if let Some(call) = call {
+                py.detach(|| pool.cancel(call));
+            }
+            Err(interrupt)
+        }
+    }
+}
+
 /// What arrives after `begin`; None if there is nobody left to send anything.
 fn received<T: Send>(
     py: Python<'_>,
     begin: impl FnOnce() + Send,
     receiver: Receiver<T>,
 ) -> PyResult<Option<T>> {
+    received_by(py, None, begin, receiver)
+}
+
+/// The same, and None when the time is up.
+fn received_by<T: Send>(
+    py: Python<'_>,
+    until: Option<Instant>,
+    begin: impl FnOnce() + Send,
+    receiver: Receiver<T>,
+) -> PyResult<Option<T>> {
     let (mut receiver, mut news) = py.detach(move || {
         begin();
-        slice(receiver)
+        slice(receiver, until)
     });
     loop {
         match news {
@@ -53,15 +102,19 @@ fn received<T: Send>(
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
         }
-        (receiver, news) = py.detach(move || slice(receiver));
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return Ok(None);
+        }
+        (receiver, news) = py.detach(move || slice(receiver, until));
     }
 }
 
 /// A receiver belongs to one thread at a time, so it is handed along.
-fn slice<T>(receiver: Receiver<T>) -> (Receiver<T>, Result<T, RecvTimeoutError>) {
-    let news = receiver.recv_timeout(SLICE);
+fn slice<T>(receiver: Receiver<T>, until: Option<Instant>) -> (Receiver<T>, Result<T, RecvTimeoutError>) {
+    let left = until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()));
+    let news = receiver.recv_timeout(left.min(SLICE));
     (receiver, news)
 }
 
 /// How long Ctrl-C may go unnoticed.
-const SLICE: Duration = Duration::from_millis(50);
+pub(crate) const SLICE: Duration = Duration::from_millis(50);

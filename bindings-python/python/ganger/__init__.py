@@ -40,8 +40,10 @@ from ._generated.stats import CallInfo, FunctionInfo, Stats, WorkerStats
 
 _native.settle_in(_os.path.dirname(_os.path.abspath(__file__)), _sys.executable or None)
 
+from .answer import Answer  # noqa: E402
 from .future import CallFuture  # noqa: E402
 from .pool import Pool  # noqa: E402
+from .tracing import trace_context  # noqa: E402
 
 if _TYPE_CHECKING:
     from .process_pool import ProcessPool
@@ -49,6 +51,7 @@ if _TYPE_CHECKING:
 __version__ = _native.__version__
 
 __all__ = [
+    "Answer",
     "CallFailed",
     "CallFuture",
     "CallInfo",
@@ -78,7 +81,13 @@ __all__ = [
     "WorkerCrashed",
     "WorkerDeath",
     "WorkerStats",
+    "trace_context",
 ]
+
+# Where they are defined is this package's own affair: tracebacks and pickles name what apps import.
+for _name in __all__:
+    if isinstance(_public := globals().get(_name), type):
+        _public.__module__ = __name__
 
 
 def __getattr__(name: str) -> object:

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakSet
 
 from . import _native
-from .future import EndFuture
+from .awaiting import PoolFuture
 
 _open: WeakSet[Any] = WeakSet()
 
@@ -32,11 +32,11 @@ def _end_pools() -> None:
 
     Those with calls, closing or not, have until their close timeout, all at the same time.
     """
-    waiting: list[EndFuture] = []
+    waiting: list[PoolFuture[None]] = []
     for pool in [entry.pool for entry in _open]:
         if pool.forked:
             continue
-        future = EndFuture(pool)
+        future = PoolFuture[None]()
         if pool.calls():
             pool.close_soon(future, None)
             waiting.append(future)

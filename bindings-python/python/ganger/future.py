@@ -1,37 +1,57 @@
-"""The future of a call: one of the standard library's, that can be awaited as well."""
+"""The future of a call.
+
+It begins as little more than the call's number: `result`, `exception` and `await` need no more. What else the
+standard library's futures have, and whoever looks inside one, as `concurrent.futures.wait` does, turns it
+into one of those first; from then on a thread of the library completes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from concurrent.futures import Future, InvalidStateError
-from typing import TYPE_CHECKING, Any, TypeVar
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from .awaiting import AwaitableFuture, bell_here, wake
 
 if TYPE_CHECKING:
     import asyncio
 
     from . import _native
 
-    _Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]
-
 T = TypeVar("T")
 
 # As the standard library names them inside.
-_CANCELLED = "CANCELLED"
+_CANCELLED: Final = "CANCELLED"
+_CANCELLED_AND_NOTIFIED: Final = "CANCELLED_AND_NOTIFIED"
+_FINISHED: Final = "FINISHED"
+_STANDARD: Final = frozenset({"_waiters_in_loops", *vars(Future[Any]())})
 
 
-class CallFuture(Future[T]):
+class CallFuture(AwaitableFuture[T]):
     """What becomes of a call.
 
     Cancelling it works while the call runs, too: it is cancelled then and there, and its worker is asked
     to stop. Cancelling a task that awaits it does the same. Callbacks run on a thread of the library, one
-    after the other.
+    after the other; one that is added when the call has ended runs at once.
     """
 
-    def __init__(self, pool: _native.Pool) -> None:
-        super().__init__()
-        self._pool = pool
-        self._call = 0
-        self._waiters_in_loops: list[_Waiter] | None = None
+    def __init__(self, call: _native.Call) -> None:
+        # Not the standard library's own: see __getattr__.
+        self._call = call
+
+    def result(self, timeout: float | None = None) -> T:
+        """Waits for the call, and returns what it returned or raises why it has no result."""
+        try:
+            timeout = self._wait(timeout)
+            if self._is_finished() and self._exception is None:
+                return cast("T", self._result)
+            return super().result(timeout)
+        finally:
+            # Or the error, its traceback and this frame would hold each other.
+            del self
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Waits for the call, and returns why it has no result, or None."""
+        return super().exception(self._wait(timeout))
 
     def cancel(self) -> bool:
         """Gives the call up, running or not. False if it has ended already."""
@@ -43,96 +63,89 @@ class CallFuture(Future[T]):
                 # Tells those who wait for several futures; from here on it counts as done.
                 self.set_running_or_notify_cancel()
         if first:
-            self._pool.cancel(self._call)
-            _wake([self])
+            self._call.cancel()
+            wake([self])
         return True
+
+    def done(self) -> bool:
+        """Whether the call has ended, by being cancelled or otherwise."""
+        self._take_outcome()
+        return self._is_finished() or (self._is_standard() and super().done())
+
+    def cancelled(self) -> bool:
+        """Whether the call was cancelled."""
+        self._take_outcome()
+        return self._is_standard() and not self._is_finished() and super().cancelled()
 
     def running(self) -> bool:
         """Whether a worker has the call now."""
-        if self.done() or self._pool.forked:
+        return not self.done() and self._call.running()
+
+    def _wait(self, timeout: float | None) -> float | None:
+        """Waits, unless the future is a standard one, and says what is left of the time."""
+        if self._is_standard():
+            return timeout
+        left = self._call.wait(timeout)
+        self._take_outcome()
+        return left
+
+    def _ring_for(self, waiter: asyncio.Future[None]) -> bool:
+        return not self._is_standard() and self._call.ring(bell_here(waiter.get_loop()), waiter)
+
+    def _is_standard(self) -> bool:
+        return "_state" in self.__dict__
+
+    def _is_finished(self) -> bool:
+        return self.__dict__.get("_state") == _FINISHED
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _STANDARD:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+            )
+        self._become_standard()
+        return self.__dict__[name]
+
+    def _become_standard(self) -> None:
+        """Takes the fields of a standard future.
+
+        The state comes with all others, or when it is the last one, before those that only serve to wait for
+        it. So other threads, and handlers of signals, find one that is whole.
+        """
+        fields: dict[str, Any] = {**vars(Future[Any]()), "_waiters_in_loops": []}
+        while not self._take_outcome() and not self._is_standard():
+            self._call.publish(self, fields, False)
+        for name, value in fields.items():
+            self.__dict__.setdefault(name, value)
+
+    def _take_outcome(self) -> bool:
+        """Whether the outcome was there to be taken."""
+        if self._is_standard():
             return False
-        return any(call["id"] == self._call and call["state"] == "running" for call in self._pool.calls())
+        outcome = self._call.outcome()
+        if outcome is None:
+            return False
+        self._call.publish(self, self._ended(*outcome), True)
+        return True
 
-    def __await__(self) -> Generator[Any, None, T]:
-        if not self.done():
-            yield from self._wait_in_loop()
-        if self.cancelled():
-            from asyncio import CancelledError
-
-            raise CancelledError
-        return self.result()
-
-    def _wait_in_loop(self) -> Generator[Any, None, None]:
-        from asyncio import get_running_loop
-
-        loop = get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
-        with self._condition:
-            if self.done():
-                return
-            if self._waiters_in_loops is None:
-                self._waiters_in_loops = []
-            self._waiters_in_loops.append((loop, waiter))
-        try:
-            yield from waiter
-        except BaseException:
-            self.cancel()
-            raise
-
-    def _succeed(self, value: Any) -> None:
-        """Takes the outcome of the call; one that was cancelled meanwhile stays so."""
-        try:
-            self.set_result(value)
-        except InvalidStateError:
-            pass
-
-    def _fail(self, error: BaseException) -> None:
+    def _ended(self, value: Any, error: BaseException | None) -> dict[str, Any]:
         from concurrent.futures import CancelledError
 
         if isinstance(error, CancelledError):
-            self.cancel()
-            return
-        try:
-            self.set_exception(error)
-        except InvalidStateError:
-            pass
+            return {"_state": _CANCELLED_AND_NOTIFIED}
+        value, error = self._read(value, error)
+        return {"_state": _FINISHED, "_result": value, "_exception": error}
 
+    def _read(self, value: Any, error: BaseException | None) -> tuple[Any, BaseException | None]:
+        """The outcome as the app gets it."""
+        return value, error
 
-class EndFuture(CallFuture[None]):
-    """The end of a pool. It comes whether or not somebody waits for it."""
-
-    def cancel(self) -> bool:
-        """Not possible."""
-        return False
-
-
-def settle(batch: list[tuple[CallFuture[Any], Any, BaseException | None]]) -> None:
-    """Hands outcomes to their futures. Called on the library's own thread, once for all that have come."""
-    for future, value, error in batch:
+    def _succeed(self, value: Any) -> None:
+        value, error = self._read(value, None)
         if error is None:
-            future._succeed(value)  # pyright: ignore[reportPrivateUsage]
+            super()._succeed(value)
         else:
-            future._fail(error)  # pyright: ignore[reportPrivateUsage]
-    _wake([future for future, _, _ in batch])
+            super()._fail(error)
 
-
-def _wake(futures: list[CallFuture[Any]]) -> None:
-    """Wakes the tasks that await them: one message for each event loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
-    for future in futures:
-        awaited = future._waiters_in_loops  # pyright: ignore[reportPrivateUsage]
-        if awaited is not None:
-            future._waiters_in_loops = None  # pyright: ignore[reportPrivateUsage]
-            for loop, waiter in awaited:
-                by_loop.setdefault(loop, []).append(waiter)
-    for loop, waiters in by_loop.items():
-        try:
-            loop.call_soon_threadsafe(_release, waiters)
-        except RuntimeError:
-            pass  # The loop is closed; nobody waits there any more.
-
-
-def _release(waiters: list[asyncio.Future[None]]) -> None:
-    for waiter in waiters:
-        if not waiter.done():
-            waiter.set_result(None)
+    def _fail(self, error: BaseException) -> None:
+        super()._fail(self._read(None, error)[1] or error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -28,7 +27,6 @@ class Listeners:
         # Lists are replaced, never changed: another thread may be reading one.
         self._by_event: dict[str, list[Listener]] = {}
         self._subscriptions: dict[str, _native.Subscription] = {}
-        self._speaking_on: int | None = None
 
     def add(self, event: str, listener: Listener) -> None:
         if event not in EVENT_NAMES:
@@ -48,16 +46,7 @@ class Listeners:
             self._pool.unsubscribe(self._subscriptions.pop(event))
         return True
 
-    def exist(self) -> bool:
-        """Whether anybody listens."""
-        return bool(self._subscriptions)
-
-    def is_speaking_here(self) -> bool:
-        """Whether this is a listener's own thread."""
-        return self._speaking_on == threading.get_ident()
-
     def tell(self, event: str, data: Any) -> None:
-        self._speaking_on = threading.get_ident()
         for listener in self._by_event.get(event, []):
             try:
                 listener(data)

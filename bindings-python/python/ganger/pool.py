@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast, overload
 
-from . import _native, exit, mapping
+from . import _native, exit, mapping, reporting, tracing
 from ._generated.options import CallOptions, Limit, PoolOptions
-from .future import CallFuture, EndFuture
+from .answer import Answer
+from .awaiting import PoolFuture
+from .future import CallFuture
 from .listeners import Listener, Listeners
 
 if TYPE_CHECKING:
     from ._generated import events
     from ._generated.stats import CallInfo, FunctionInfo, Stats
+
+_Condition: TypeAlias = Literal["warm", "ready", "drained"]
 
 # How long closing waits for listeners to hear of the last events.
 _LAST_EVENTS_S = 1.0
@@ -33,6 +38,7 @@ class Pool:
     def __init__(self, **options: Unpack[PoolOptions]) -> None:
         self._native = _native.Pool(cast("dict[str, object]", options))
         self._listeners = Listeners(self._native)
+        reporting.report(self._native)
         exit.remember(self._native, self)
 
     @property
@@ -49,6 +55,7 @@ class Pool:
 
     def call(self, function: str, value: object = None, /, **options: Unpack[CallOptions]) -> Any:
         """Calls a function and waits for what it returns. Ctrl-C cancels the call."""
+        tracing.add_to(options)
         if options:
             return self._native.call(function, value, cast("dict[str, object]", options))
         return self._native.call(function, value)
@@ -56,16 +63,38 @@ class Pool:
     def submit(
         self, function: str, value: object = None, /, **options: Unpack[CallOptions]
     ) -> CallFuture[Any]:
-        """Calls a function and returns at once, with a future to wait for, to ``await``, or to cancel.
+        """Calls a function and returns with a future to wait for, to ``await``, or to cancel.
+
+        It returns at once, unless the queue is full and ``when_full`` is ``wait``: then it waits for room,
+        but not in the thread of a running event loop, where the future alone waits.
 
         Raises what cannot become a call: ``InvalidInput``, ``InvalidOption``, ``PoolClosed``, ``Forked``.
         Everything else, ``QueueFull`` included, is the future's.
         """
-        future: CallFuture[Any] = CallFuture(self._native)
+        tracing.add_to(options)
         given = cast("dict[str, object]", options) if options else None
-        call = self._native.submit(future, function, value, given)
-        future._call = call  # pyright: ignore[reportPrivateUsage]
-        return future
+        wait = self._native.waits and not _is_in_loop()
+        return CallFuture(self._native.submit(function, value, given, wait))
+
+    def broadcast(
+        self, function: str, value: object = None, /, **options: Unpack[CallOptions]
+    ) -> list[Answer]:
+        """Calls a function once on every worker that is ready now, ahead of the calls that wait.
+
+        Returns the answers, errors among them, in the order of the workers; none if no worker is ready.
+        """
+        tracing.add_to(options)
+        answers = self._native.broadcast(function, value, cast("dict[str, object]", options))
+        return [Answer(*answer) for answer in answers]
+
+    async def abroadcast(
+        self, function: str, value: object = None, /, **options: Unpack[CallOptions]
+    ) -> list[Answer]:
+        """As ``broadcast``, without blocking the event loop."""
+        tracing.add_to(options)
+        future = PoolFuture[Any]()
+        self._native.broadcast_soon(future, function, value, cast("dict[str, object]", options))
+        return [Answer(*answer) for answer in await future]
 
     def map(
         self,
@@ -100,6 +129,43 @@ class Pool:
             return self.submit(function, value, **options)
 
         return mapping.as_they_come(submit, values, self._window(window))
+
+    # --- its state
+
+    def warm(self, workers: int | None = None, timeout: Limit | None = None) -> None:
+        """Starts workers ahead of calls, and returns when so many are ready; by default all.
+
+        Raises ``StartFailed`` when they cannot be started, ``TimeoutError`` after ``timeout``.
+        """
+        self._wait_until("warm", _count(workers), timeout)
+
+    async def awarm(self, workers: int | None = None) -> None:
+        """As ``warm``, without blocking the event loop."""
+        await self._told("warm", _count(workers))
+
+    def ready(self, timeout: Limit | None = None) -> None:
+        """Returns when a call that is made now would find room in the queue; at once if it does already."""
+        self._wait_until("ready", None, timeout)
+
+    async def aready(self) -> None:
+        """As ``ready``, without blocking the event loop."""
+        await self._told("ready")
+
+    def drained(self, timeout: Limit | None = None) -> None:
+        """Returns when no call waits or runs; at once if none does."""
+        self._wait_until("drained", None, timeout)
+
+    async def adrained(self) -> None:
+        """As ``drained``, without blocking the event loop."""
+        await self._told("drained")
+
+    def reload(self) -> None:
+        """Has every worker replaced by one that loads the code anew, one by one, and does not wait for it.
+
+        No call is lost: a replacement is ready before its predecessor leaves. Code that cannot start keeps
+        the old workers.
+        """
+        self._native.reload()
 
     # --- looking
 
@@ -137,12 +203,25 @@ class Pool:
     ) -> None: ...
     @overload
     def on(
+        self, event: Literal["worker:recycle"], listener: Callable[[events.WorkerRecycleEvent], object], /
+    ) -> None: ...
+    @overload
+    def on(
+        self,
+        event: Literal["worker:unresponsive"],
+        listener: Callable[[events.WorkerUnresponsiveEvent], object],
+        /,
+    ) -> None: ...
+    @overload
+    def on(
         self, event: Literal["worker:log"], listener: Callable[[events.WorkerLogEvent], object], /
     ) -> None: ...
     @overload
     def on(
         self, event: Literal["call:retry"], listener: Callable[[events.CallRetryEvent], object], /
     ) -> None: ...
+    @overload
+    def on(self, event: Literal["reload"], listener: Callable[[events.ReloadEvent], object], /) -> None: ...
     @overload
     def on(
         self, event: Literal["queue:full"], listener: Callable[[events.QueueFullEvent], object], /
@@ -151,6 +230,8 @@ class Pool:
     def on(
         self, event: Literal["queue:drain"], listener: Callable[[events.QueueDrainEvent], object], /
     ) -> None: ...
+    @overload
+    def on(self, event: Literal["warning"], listener: Callable[[events.WarningEvent], object], /) -> None: ...
     def on(self, event: str, listener: Listener, /) -> None:
         """Has ``listener`` called with the data of every such event, in order, on a thread of the pool.
 
@@ -181,14 +262,14 @@ class Pool:
 
     async def aclose(self, timeout: Limit | None = None) -> None:
         """As ``close``, without blocking the event loop."""
-        future = EndFuture(self._native)
+        future = PoolFuture[None]()
         self._native.close_soon(future, timeout)
         await future
         await self._hear_out_elsewhere()
 
     async def aterminate(self) -> None:
         """As ``terminate``, without blocking the event loop."""
-        future = EndFuture(self._native)
+        future = PoolFuture[None]()
         self._native.terminate_soon(future)
         await future
         await self._hear_out_elsewhere()
@@ -236,13 +317,39 @@ class Pool:
             raise ValueError(f"window is {window}, but must be at least 1")
         return window
 
+    def _wait_until(self, what: _Condition, workers: int | None, timeout: Limit | None) -> None:
+        if not self._native.wait_until(what, workers, timeout):
+            raise TimeoutError(f"pool {self.name!r} is not {what} after {timeout}")
+
+    async def _told(self, what: _Condition, workers: int | None = None) -> None:
+        future = PoolFuture[None]()
+        self._native.tell_when(future, what, workers)
+        await future
+
     def _hear_out(self) -> None:
         """Whoever closes a pool has then heard of everything, unless it is a listener that closes it."""
-        if self._listeners.exist() and not self._listeners.is_speaking_here():
-            self._native.flush_events(_LAST_EVENTS_S)
+        self._native.flush_events(_LAST_EVENTS_S)
 
     async def _hear_out_elsewhere(self) -> None:
-        if self._listeners.exist():
+        if not self._native.flush_events(0.0):
             from asyncio import to_thread
 
             await to_thread(self._hear_out)
+
+
+def _is_in_loop() -> bool:
+    """Whether an event loop runs on this thread, which waiting would stop."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return False
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _count(workers: int | None) -> int | None:
+    if workers is not None and workers < 0:
+        raise ValueError(f"workers is {workers}, but must be at least 0")
+    return workers

@@ -8,19 +8,20 @@ import pickle
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast
 
-from . import _native, exit
+from . import _native, exit, reporting, tracing
 from ._generated.errors import GangerError, InvalidInput, InvalidResult
+from .awaiting import PoolFuture
 from .future import CallFuture
 from .pickling import dumps
 
 if TYPE_CHECKING:
-    from ._generated.options import Duration, Limit, Size
+    from ._generated.options import CallOptions, Duration, Limit, Size
     from ._generated.stats import Stats
 
 P = ParamSpec("P")
@@ -41,6 +42,8 @@ class ProcessPoolOptions(TypedDict, total=False):
     name: str | None
     interpreter: str | None
     concurrency: int | None
+    min_workers: int | None
+    idle_timeout: Limit | None
     max_queue: int | None
     max_queue_bytes: Size | None
     timeout: Limit | None
@@ -50,6 +53,13 @@ class ProcessPoolOptions(TypedDict, total=False):
     close_timeout: Duration | None
     stop_timeout: Duration | None
     start_timeout: Duration | None
+    health_interval: Limit | None
+    health_timeout: Duration | None
+    max_memory: Size | None
+    max_age: Limit | None
+    max_replacing: int | None
+    inner_threads: int | None
+    devices: Sequence[str] | None
     max_payload: Size | None
     memory_limit: Size | None
     env: Mapping[str, str | None] | None
@@ -61,7 +71,8 @@ class ProcessPool(Executor):
 
     Unlike the standard library's, it outlives the death of a worker: the calls it had fail with
     ``WorkerCrashed``, the rest go on. A call that runs can be cancelled. Workers are fresh processes:
-    they import the modules that functions come from, and never run the main script again.
+    they import the modules that functions come from, and never run the main script again. One that has had
+    ``max_tasks_per_child`` calls is replaced, and goes on until its replacement is ready.
     """
 
     def __init__(
@@ -74,8 +85,8 @@ class ProcessPool(Executor):
         max_tasks_per_child: int | None = None,
         **options: Unpack[ProcessPoolOptions],
     ) -> None:
-        if max_tasks_per_child is not None:
-            raise NotImplementedError("max_tasks_per_child is not supported yet")
+        if max_tasks_per_child is not None and max_tasks_per_child < 1:
+            raise ValueError("max_tasks_per_child must be >= 1")
         if mp_context is not None and mp_context.get_start_method() == "fork":
             raise ValueError("workers are fresh processes; an mp_context that forks is not supported")
         given: dict[str, object] = {key: value for key, value in options.items() if value is not None}
@@ -88,18 +99,20 @@ class ProcessPool(Executor):
             "python": target,
             "env": env,
             "workers": max_workers,
+            "max_calls": max_tasks_per_child,
         }
         self._native = _native.Pool(given)
+        reporting.report(self._native)
         exit.remember(self._native, self)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> CallFuture[T]:
         """Calls ``fn`` in a worker. Raises ``InvalidInput`` for what cannot be pickled."""
-        future: _ProcessFuture[T] = _ProcessFuture(self._native)
         no_names: dict[str, object] = {}
         arguments = dumps(((fn, args, kwargs), no_names))
-        call = self._native.submit_pickled(future, _RUN, arguments)
-        future._call = call  # pyright: ignore[reportPrivateUsage]
-        return future
+        options: CallOptions = {}
+        tracing.add_to(options)
+        given = cast("dict[str, object]", options)
+        return _ProcessFuture(self._native.submit_pickled(_RUN, arguments, given))
 
     def map(
         self,
@@ -152,7 +165,7 @@ class ProcessPool(Executor):
         if wait:
             self._native.close("never")
         else:
-            self._native.close_soon(_ProcessEnd(self._native), "never")
+            self._native.close_soon(PoolFuture[None](), "never")
 
     def terminate(self) -> None:
         """Kills the workers now; calls fail with ``PoolClosed``."""
@@ -180,31 +193,27 @@ class ProcessPool(Executor):
         native = getattr(self, "_native", None)
         # The standard library's finishes its calls when nobody holds it any more.
         if native is not None and not native.forked and not native.closed:
-            native.close_soon(_ProcessEnd(native), "never")
+            native.close_soon(PoolFuture[None](), "never")
 
     def __repr__(self) -> str:
         return f"<ganger.ProcessPool {self._native.name!r}>"
 
 
+ProcessPool.__module__ = "ganger"
+
+
 class _ProcessFuture(CallFuture[T]):
     """Reads the pickles that come back."""
 
-    def _succeed(self, value: Any) -> None:
+    def _read(self, value: Any, error: BaseException | None) -> tuple[Any, BaseException | None]:
+        if error is not None:
+            return None, _original(error) or error
         try:
-            value = pickle.loads(value)
+            return pickle.loads(value), None
         except Exception as problem:
-            error = InvalidResult(f"the result cannot be unpickled: {problem}")
-            error.__cause__ = problem
-            super()._fail(error)
-        else:
-            super()._succeed(value)
-
-    def _fail(self, error: BaseException) -> None:
-        super()._fail(_original(error) or error)
-
-
-class _ProcessEnd(CallFuture[None]):
-    """Nobody waits for it."""
+            unreadable = InvalidResult(f"the result cannot be unpickled: {problem}")
+            unreadable.__cause__ = problem
+            return None, unreadable
 
 
 def _original(error: BaseException) -> BaseException | None:
