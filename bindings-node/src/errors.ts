@@ -31,14 +31,15 @@ export function abortedBefore(signal: AbortSignal, fn: string): GangerError {
 }
 
 /**
- * Lets an error show where the call was made instead of where its outcome came in. What the worker says of the place
- * is in the cause.
+ * Lets an error show where `from` was called instead of what happened in it. What the worker says of the place is in the
+ * cause. After an await there are only the frames of those that await `from`, which cost no call anything.
  */
-export function madeAt(error: GangerError, origin: { stack?: string }): GangerError {
-  const frames = origin.stack?.slice(origin.stack.indexOf('\n'))
-  if (frames?.startsWith('\n')) error.stack = `${error.name}: ${error.message}${frames}`
+export function madeIn(from: AnyFunction, error: unknown): unknown {
+  if (error instanceof GangerError) Error.captureStackTrace(error, from)
   return error
 }
+
+export type AnyFunction = (...args: never[]) => unknown
 
 type Known = Omit<ErrorFields, 'fault' | 'safeToRepeat'>
 

@@ -1,11 +1,20 @@
 // Hands events to listeners. One that throws is warned of and disturbs nobody: neither the other listeners nor the pool.
 
 import type { EventEmitter } from 'node:events'
+import type { WarningEvent } from './generated/events.js'
 
-/** `json` is a list of the event's name and its data. */
-export function tell(emitter: EventEmitter, json: string): void {
+/** `json` is a list of the event's name and its data. `warned` are the warnings that nobody listened to. */
+export function tell(emitter: EventEmitter, json: string, warned: Set<string>): void {
   const [name, data] = JSON.parse(json) as [string, unknown]
-  for (const listener of emitter.rawListeners(name)) tellOne(emitter, listener, name, data)
+  const listeners = emitter.rawListeners(name)
+  for (const listener of listeners) tellOne(emitter, listener, name, data)
+  if (name === 'warning' && listeners.length === 0) warnOnce(data as WarningEvent, warned)
+}
+
+function warnOnce({ pool, message }: WarningEvent, warned: Set<string>): void {
+  if (warned.has(message)) return
+  warned.add(message)
+  process.emitWarning(`pool ${pool}: ${message}`, 'GangerWarning')
 }
 
 function tellOne(

@@ -3,8 +3,13 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** `[bytes, news, …]` and then four elements for each settled call: see `takeSettled` in native/src/pool.rs. */
-export type Settled = [bytes: Buffer | null, news: boolean, ...rest: unknown[]]
+/** What comes more rarely than the outcomes of calls: see `takeNews` in native/src/pool.rs. */
+export type News = [
+  events: string[],
+  dropped: number,
+  awaited: [number: number, error: string | null][],
+  gathered: unknown[],
+]
 
 export interface NativePool {
   readonly name: string
@@ -16,14 +21,27 @@ export interface NativePool {
     encoding: number,
     options: string | null,
   ): number
+  broadcast(
+    number: number,
+    fn: string,
+    bytes: Uint8Array,
+    length: number,
+    encoding: number,
+    options: string | null,
+  ): void
   cancel(call: number): void
-  takeSettled(): Settled
-  takeNews(): [events: string[], dropped: number, endings: number[]]
+  takeSettled(inbox: Buffer): number
+  takeApart(): unknown[]
+  takeNews(): News
   listen(event: string, wanted: boolean): void
   stats(): string
   calls(): string
   functions(): string | null
   invite(): [address: string, token: string] | null
+  warm(workers: number, number: number): void
+  ready(number: number): void
+  drained(number: number): void
+  reload(): void
   close(options: string, ending: number): void
   terminate(ending: number): void
 }

@@ -1,23 +1,26 @@
-// Calls that are not settled, by the ticket under which core knows them.
+// Calls that are not settled, by the ticket under which core knows them, and how their outcomes are read.
 
 import { hold, release } from './alive.js'
-import { errorOf, madeAt } from './errors.js'
-import type { Settled } from './native.js'
+import { errorOf } from './errors.js'
+import type { NativePool } from './native.js'
 import { unwatchAbort } from './signals.js'
 import { decodeOwn, decodeShared } from './values.js'
 
 export interface PendingCall {
   readonly fn: string
-  /** Where it was made. */
-  readonly origin: { stack?: string }
-  readonly resolve: (result: unknown) => void
-  readonly reject: (error: unknown) => void
+  /** Takes its result, or a `Failure`. */
+  readonly settle: (outcome: unknown) => void
   /** Its number in core, once that is known. */
   id: number
   readonly signal: AbortSignal | undefined
   onAbort: (() => void) | undefined
   /** Why it was given up, if it was. */
   reason: { readonly cause: unknown } | undefined
+}
+
+/** Why a call has no result. The error is made where the call is awaited: so it shows that place, and no call pays for it. */
+export class Failure {
+  constructor(readonly error: () => unknown) {}
 }
 
 export class PendingCalls {
@@ -33,17 +36,27 @@ export class PendingCalls {
     return ticket
   }
 
-  /** Settles the calls in a list of the seam. */
-  settle(list: Settled): void {
-    const bytes = list[0]
-    for (let index = 2; index < list.length; index += 4) {
-      const call = this.remove(list[index] as number)
-      if (call === undefined) continue
-      try {
-        call.resolve(outcome(call, bytes, list[index + 1] as number, list[index + 2], list[index + 3]))
-      } catch (error) {
-        call.reject(error)
+  /** Settles the calls whose outcomes the seam has. Says whether it has news too. */
+  settle(native: NativePool): boolean {
+    for (;;) {
+      const taken = native.takeSettled(inbox)
+      const records = taken >>> 3
+      for (let at = 0; at < records * RECORD; at += RECORD) {
+        const kind = numbers[at + 1] as number
+        if (kind === APART) continue
+        const call = this.remove(numbers[at] as number)
+        if (call === undefined) continue
+        call.settle(sharedOutcome(numbers[at + 2] as number, numbers[at + 3] as number, kind, call.fn))
       }
+      if (taken & SOME_APART) this.#settleApart(native.takeApart())
+      if (!(taken & MORE_SETTLED)) return (taken & SOME_NEWS) !== 0
+    }
+  }
+
+  #settleApart(list: unknown[]): void {
+    for (let at = 0; at < list.length; at += 3) {
+      const call = this.remove(list[at] as number)
+      call?.settle(outcomeApart(list, at, call))
     }
   }
 
@@ -57,13 +70,32 @@ export class PendingCalls {
   }
 }
 
-const FAILED = -1
-
-/** The result of a call, or its error thrown. */
-function outcome(call: PendingCall, bytes: Buffer | null, encoding: number, first: unknown, second: unknown): unknown {
-  if (encoding === FAILED) throw madeAt(errorOf(first as string, call.reason), call.origin)
-  if (second === null) return decodeOwn(first as Buffer, encoding, call.fn)
-  return decodeShared(bytes ?? NO_BYTES, first as number, second as number, encoding, call.fn)
+/** The three elements at `at` in a list of outcomes that lie apart: see native/src/delivery.rs. */
+export function outcomeApart(list: unknown[], at: number, call: Pick<PendingCall, 'fn' | 'reason'>): unknown {
+  const kind = list[at + 1] as number
+  if (kind === APART) return new Failure(() => errorOf(list[at + 2] as string, call.reason))
+  try {
+    return decodeOwn(list[at + 2] as Buffer, kind, call.fn)
+  } catch (error) {
+    return new Failure(() => error)
+  }
 }
 
-const NO_BYTES = Buffer.alloc(0)
+/** What the seam writes outcomes into, in the format of native/src/delivery.rs. All pools share it: it is read at once. */
+const inbox = Buffer.allocUnsafeSlow(64 * 1024)
+const numbers = new Float64Array(inbox.buffer)
+/** Numbers of a record. */
+const RECORD = 4
+const APART = -1
+const SOME_NEWS = 1
+const SOME_APART = 2
+const MORE_SETTLED = 4
+
+/** The outcome whose payload lies in the inbox. */
+function sharedOutcome(from: number, to: number, kind: number, fn: string): unknown {
+  try {
+    return decodeShared(inbox, from, to, kind, fn)
+  } catch (error) {
+    return new Failure(() => error)
+  }
+}

@@ -1,33 +1,21 @@
 // The pool as apps hold it.
 
 import { EventEmitter } from 'node:events'
-import { hold, release } from './alive.js'
+import { Awaited } from './awaited.js'
 import { Call } from './call.js'
-import { abortedBefore, madeAt, refused, thrownBySeam } from './errors.js'
-import { GangerError } from './generated/errors.js'
+import { type AnyFunction, abortedBefore, madeIn, refused, thrownBySeam } from './errors.js'
 import type { PoolEventName, PoolEvents } from './generated/events.js'
-import type { CloseOptions, CallOptions as CommonCallOptions, PoolOptions } from './generated/options.js'
+import type { CloseOptions } from './generated/options.js'
 import type { CallInfo, FunctionInfo, Stats } from './generated/stats.js'
 import { tell } from './listeners.js'
+import { flawOf, forward } from './logger.js'
 import { NativePool } from './native.js'
 import { optionsJson } from './options.js'
-import { type PendingCall, PendingCalls } from './pending.js'
+import { Failure, outcomeApart, type PendingCall, PendingCalls } from './pending.js'
 import { watchAbort } from './signals.js'
+import type { BroadcastOptions, CallOptions, Invitation, PoolOptions, WorkerOutcome } from './surface.js'
+import { activeTrace } from './trace.js'
 import { encodeInput } from './values.js'
-
-/** Options of a call. */
-export interface CallOptions extends CommonCallOptions {
-  /** Gives the call up when it aborts: the call fails with an AbortError of the code CANCELLED, whose cause is the signal's reason. */
-  signal?: AbortSignal | null | undefined
-}
-
-/** Where a worker that is started by hand attaches, and its one-time token. */
-export interface Invitation {
-  /** For `GANGER_ENDPOINT`. */
-  readonly address: string
-  /** For `GANGER_TOKEN`; good for one worker. */
-  readonly token: string
-}
 
 const wakeUp = Symbol('wakeUp')
 
@@ -42,31 +30,87 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   readonly name: string
   readonly #native: NativePool
   readonly #pending = new PendingCalls(this)
-  readonly #endings = new Map<number, () => void>()
-  #nextEnding = 0
+  readonly #awaited = new Awaited(this)
+  readonly #warned = new Set<string>()
   #droppedEvents = 0
 
   constructor(options: PoolOptions) {
     super()
+    const logger = options?.logger
     try {
-      this.#native = new NativePool(optionsJson(options), waker(new WeakRef(this)))
+      if (logger !== undefined && logger !== null) refuseFlawed(logger)
+      this.#native = new NativePool(optionsJson(options, 'logger'), waker(new WeakRef(this)))
     } catch (error) {
       throw invalid(error)
     }
     this.name = this.#native.name
     dropped.register(this, this.name, this)
     followListeners(this, this.#native)
+    if (logger !== undefined && logger !== null) this.on('worker:log', (event) => forward(logger, event))
   }
 
   /** Calls a function of a worker. The result is null where the function returned nothing. */
-  call<T = unknown>(fn: string, input?: unknown, options?: CallOptions | null): Promise<T> {
-    return this.#submit<T>(fn, input, options, this.call).promise
+  async call<T = unknown>(fn: string, input?: unknown, options?: CallOptions | null): Promise<T> {
+    return resultOf<T>(await this.#submit(fn, input, options, this.call).outcome, this.call)
   }
 
   /** The same, but returns what can be given up without an AbortSignal. */
   submit<T = unknown>(fn: string, input?: unknown, options?: CallOptions | null): Call<T> {
-    const { promise, pending } = this.#submit<T>(fn, input, options, this.submit)
-    return new Call(pending?.id ?? 0, fn, promise, (reason) => this.#cancel(pending, reason))
+    let submitted: Submitted
+    try {
+      submitted = this.#submit(fn, input, options, this.submit)
+    } catch (error) {
+      return new Call<T>(0, fn, Promise.reject(error), () => {})
+    }
+    const { outcome, pending } = submitted
+    const result = async (): Promise<T> => resultOf<T>(await outcome, result)
+    return new Call(pending.id, fn, result(), (reason) => this.#cancel(pending, reason))
+  }
+
+  /**
+   * Calls a function once on every worker that is ready now, before the calls that wait. Resolves when all are over, with what
+   * became of each, in the order of workers; with nothing if no worker is ready.
+   */
+  async broadcast<T = unknown>(
+    fn: string,
+    input?: unknown,
+    options?: BroadcastOptions | null,
+  ): Promise<WorkerOutcome<T>[]> {
+    try {
+      const json = callOptionsJson(nameOf(fn), options)
+      const { bytes, length, encoding } = encodeInput(input, fn)
+      const list = await this.#awaited.begin<unknown[]>((number) =>
+        this.#native.broadcast(number, fn, bytes, length, encoding, json),
+      )
+      return workerOutcomes<T>(list, fn)
+    } catch (error) {
+      throw madeIn(this.broadcast, error)
+    }
+  }
+
+  /**
+   * Starts workers ahead of calls. Resolves when so many are ready, by default all that the pool may have; fails with
+   * START_FAILED if they cannot be started.
+   */
+  async warm(workers?: number): Promise<void> {
+    if (workers !== undefined && !(Number.isInteger(workers) && workers >= 0 && workers <= ALL))
+      throw refused('INVALID_OPTION', `a number of workers is expected, not ${String(workers)}`)
+    await this.#awaited.begin((number) => this.#native.warm(workers ?? ALL, number))
+  }
+
+  /** Resolves as soon as a call that is made now finds room, at once if it does already; fails if the pool closes before. */
+  async ready(): Promise<void> {
+    await this.#awaited.begin((number) => this.#native.ready(number))
+  }
+
+  /** Resolves as soon as no call waits or runs, at once if none does. */
+  async drained(): Promise<void> {
+    await this.#awaited.begin((number) => this.#native.drained(number))
+  }
+
+  /** Replaces every worker by one that loads the code anew. It is ready before the old one leaves; code that cannot start keeps it. */
+  reload(): void {
+    this.#native.reload()
   }
 
   /** What the pool does now and has done. */
@@ -107,23 +151,24 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     await this.close()
   }
 
-  #submit<T>(fn: string, input: unknown, options: CallOptions | null | undefined, from: AnyFunction): Submitted<T> {
-    let pending: PendingCall | undefined
-    const promise = new Promise<T>((resolve, reject) => {
-      pending = newCall(fn, options?.signal, from, resolve as PendingCall['resolve'], reject)
-      try {
-        this.#begin(pending, input, options)
-      } catch (error) {
-        reject(error instanceof GangerError ? madeAt(error, pending.origin) : error)
-      }
+  #submit(fn: string, input: unknown, options: CallOptions | null | undefined, from: AnyFunction): Submitted {
+    const signal = options?.signal ?? undefined
+    let settle!: PendingCall['settle']
+    const outcome = new Promise<unknown>((resolve) => {
+      settle = resolve
     })
-    return { promise, pending }
+    const pending: PendingCall = { fn, settle, id: 0, signal, onAbort: undefined, reason: undefined }
+    try {
+      this.#begin(pending, input, options)
+    } catch (error) {
+      throw madeIn(from, error)
+    }
+    return { outcome, pending }
   }
 
   #begin(call: PendingCall, input: unknown, options: CallOptions | null | undefined): void {
     const { fn, signal } = call
-    if (typeof fn !== 'string') throw refused('INVALID_INPUT', `the name of a function is text, not ${typeof fn}`)
-    const json = options === undefined || options === null ? null : optionsOrInvalid(options, fn)
+    const json = callOptionsJson(nameOf(fn), options, 'signal')
     if (signal?.aborted) throw abortedBefore(signal, fn)
     const { bytes, length, encoding } = encodeInput(input, fn)
     const ticket = this.#pending.add(call)
@@ -139,47 +184,53 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   }
 
   /** Core settles it now or has done so; the outcome comes the usual way. */
-  #cancel(call: PendingCall | undefined, cause: unknown): void {
-    if (call === undefined || call.id === 0) return
+  #cancel(call: PendingCall, cause: unknown): void {
+    if (call.id === 0) return
     call.reason ??= cause === undefined ? undefined : { cause }
     this.#native.cancel(call.id)
   }
 
   async #end(begin: (ending: number) => void): Promise<void> {
-    const ending = ++this.#nextEnding
-    const ended = new Promise<void>((resolve) => this.#endings.set(ending, resolve))
-    try {
+    await this.#awaited.begin((ending) => {
       begin(ending)
-    } catch (error) {
-      this.#endings.delete(ending)
-      throw thrownBySeam(error)
-    }
-    dropped.unregister(this)
-    hold(this)
-    await ended
-    release(this)
+      dropped.unregister(this)
+    })
   }
 
   /** @internal The seam has something for us. */
   [wakeUp](): void {
-    const settled = this.#native.takeSettled()
-    this.#pending.settle(settled)
-    if (!settled[1]) return
-    const [events, lost, endings] = this.#native.takeNews()
-    for (const event of events) tell(this as EventEmitter, event)
+    if (!this.#pending.settle(this.#native)) return
+    const [events, lost, awaited, gathered] = this.#native.takeNews()
+    for (const event of events) tell(this as EventEmitter, event, this.#warned)
     if (lost > 0 && this.#droppedEvents === 0)
       process.emitWarning(`pool ${this.name}: listeners are too slow, events are being dropped`, 'GangerWarning')
     this.#droppedEvents += lost
-    for (const ending of endings) this.#endings.get(ending)?.()
-    for (const ending of endings) this.#endings.delete(ending)
+    for (const [number, error] of awaited) this.#awaited.isSo(number, error)
+    for (let at = 0; at < gathered.length; at += 2) this.#awaited.hasCome(gathered[at] as number, gathered[at + 1])
   }
 }
 
-type AnyFunction = (...args: never[]) => unknown
+/** More workers than a pool can have. */
+const ALL = 2 ** 32 - 1
 
-interface Submitted<T> {
-  promise: Promise<T>
-  pending: PendingCall | undefined
+interface Submitted {
+  outcome: Promise<unknown>
+  pending: PendingCall
+}
+
+function resultOf<T>(outcome: unknown, from: AnyFunction): T {
+  if (outcome instanceof Failure) throw madeIn(from, outcome.error())
+  return outcome as T
+}
+
+function workerOutcomes<T>(list: unknown[], fn: string): WorkerOutcome<T>[] {
+  return Array.from({ length: list.length / 3 }, (_, index) => {
+    const worker = list[3 * index] as number
+    const outcome = outcomeApart(list, 3 * index, { fn, reason: undefined })
+    return outcome instanceof Failure
+      ? { worker, status: 'rejected', reason: outcome.error() }
+      : { worker, status: 'fulfilled', value: outcome as T }
+  })
 }
 
 /** Outside of the pool, so that what the seam holds on to does not hold the pool. */
@@ -195,33 +246,43 @@ const dropped = new FinalizationRegistry<string>((name) => {
   process.emitWarning(`pool ${name} was dropped without close(); its workers are terminated`, 'GangerWarning')
 })
 
-/** Core tells only what somebody listens to. */
+/** Core tells only what somebody listens to, and warnings. */
 function followListeners(pool: Pool, native: NativePool): void {
   const emitter = pool as EventEmitter
+  native.listen('warning', true)
   emitter.on('newListener', (name: string | symbol) => typeof name === 'string' && native.listen(name, true))
   emitter.on('removeListener', (name: string | symbol) => {
-    if (typeof name === 'string' && emitter.listenerCount(name) === 0) native.listen(name, false)
+    if (typeof name === 'string' && name !== 'warning' && emitter.listenerCount(name) === 0) native.listen(name, false)
   })
 }
 
-function newCall(
-  fn: string,
-  signal: AbortSignal | null | undefined,
-  from: AnyFunction,
-  resolve: PendingCall['resolve'],
-  reject: PendingCall['reject'],
-): PendingCall {
-  const origin = {}
-  Error.captureStackTrace(origin, from)
-  return { fn, origin, resolve, reject, id: 0, signal: signal ?? undefined, onAbort: undefined, reason: undefined }
+function nameOf(fn: unknown): string {
+  if (typeof fn === 'string') return fn
+  throw refused('INVALID_INPUT', `the name of a function is text, not ${typeof fn}`)
 }
 
-function optionsOrInvalid(options: CallOptions | CloseOptions, fn: string | null = null): string {
+/** Null for no options at all, which is the usual case. */
+function callOptionsJson(fn: string, options: object | null | undefined, except?: string): string | null {
+  const trace = activeTrace()
+  if (trace === undefined && (options === undefined || options === null)) return null
+  return optionsOrInvalid(options ?? {}, fn, except, trace)
+}
+
+function optionsOrInvalid(
+  options: object,
+  fn: string | null = null,
+  ...how: [string?, Record<string, string>?]
+): string {
   try {
-    return optionsJson(options, 'signal')
+    return optionsJson(options, ...how)
   } catch (error) {
     throw invalid(error, fn)
   }
+}
+
+function refuseFlawed(logger: unknown): void {
+  const flaw = flawOf(logger)
+  if (flaw !== undefined) throw refused('INVALID_OPTION', flaw, null, { option: 'logger' })
 }
 
 function invalid(error: unknown, fn: string | null = null): unknown {

@@ -1,66 +1,107 @@
-//! Outcomes of calls on their way to JavaScript, all that are there in one list: small results lie together in one buffer.
+//! Outcomes of calls on their way to JavaScript. Small results go into the inbox, memory that JavaScript made once and reads in place: records of
+//! four doubles, then the payloads that they point to. Large ones and errors go apart, as values of their own.
 
 use ganger::error::{Error, ErrorCode};
-use napi::bindgen_prelude::{Array, BufferSlice, Env, Null};
+use napi::bindgen_prelude::{Array, BufferSlice, Env};
 
 use crate::mailbox::Settled;
 use crate::{encoding, fault};
 
+/// Bytes of a record: ticket, encoding, and where the payload begins and ends in the inbox.
+const RECORD: usize = 32;
+/// Records in an inbox.
+const RECORDS: usize = 128;
 /// A result from this size on becomes a buffer of its own, without a copy where Node.js allows that.
-const LARGE: usize = 64 * 1024;
-/// In the place of an encoding: the call failed.
-const FAILED: i32 = -1;
-/// The list that `takeSettled` describes.
-pub(crate) fn list(env: &Env, settled: Vec<Settled>, news: bool) -> napi::Result<Array<'_>> {
-    let length = u32::try_from(2 + 4 * settled.len()).unwrap_or(u32::MAX);
-    let mut list = env.create_array(length)?;
-    let mut small = Vec::new();
-    for (index, settled) in (2..).step_by(4).zip(settled) {
-        write(env, &mut list, index, settled, &mut small)?;
+const LARGE: usize = 32 * 1024;
+/// In the place of an encoding: it lies apart, or, there, it is an error.
+const APART: i32 = -1;
+
+/// Room of an inbox while outcomes are chosen for it.
+pub(crate) struct Room {
+    records: usize,
+    bytes: usize,
+}
+
+impl Room {
+    pub(crate) fn of(inbox: &[u8]) -> Self {
+        Self { records: RECORDS, bytes: inbox.len().saturating_sub(RECORDS * RECORD) }
     }
-    if small.is_empty() {
-        list.set(0, Null)?;
-    } else {
-        list.set(0, BufferSlice::copy_from(env, &small)?)?;
+
+    /// Whether this outcome fits too.
+    pub(crate) fn takes(&mut self, settled: &Settled) -> bool {
+        let bytes = inline(settled).map_or(0, <[u8]>::len);
+        if self.records == 0 || bytes > self.bytes {
+            return false;
+        }
+        self.records -= 1;
+        self.bytes -= bytes;
+        true
     }
-    list.set(1, news)?;
+}
+
+/// Writes outcomes that have room into the inbox. Returns those that lie apart.
+pub(crate) fn write(inbox: &mut [u8], settled: Vec<Settled>) -> Vec<Settled> {
+    let mut apart = Vec::new();
+    let mut end = RECORDS * RECORD;
+    for (index, settled) in settled.into_iter().enumerate() {
+        let begin = end;
+        let kind = match (inline(&settled), &settled.outcome) {
+            (Some(payload), Ok((encoding, _))) => {
+                end += payload.len();
+                inbox[begin..end].copy_from_slice(payload);
+                encoding::to_number(*encoding)
+            }
+            (None, _) | (_, Err(_)) => APART,
+        };
+        let record = [settled.ticket, f64::from(kind), begin as f64, end as f64];
+        for (place, number) in inbox[index * RECORD..].chunks_exact_mut(8).zip(record) {
+            place.copy_from_slice(&number.to_ne_bytes());
+        }
+        if kind == APART {
+            apart.push(settled);
+        }
+    }
+    apart
+}
+
+/// Three elements for each outcome: its ticket, the encoding or -1, and the payload in a buffer of its own or the error as JSON.
+pub(crate) fn apart(env: &Env, outcomes: Vec<Settled>) -> napi::Result<Array<'_>> {
+    let mut list = env.create_array(u32::try_from(3 * outcomes.len()).unwrap_or(u32::MAX))?;
+    for (index, settled) in (0..).step_by(3).zip(outcomes) {
+        list.set(index, settled.ticket)?;
+        match settled.outcome {
+            Ok((encoding, payload)) => match BufferSlice::from_data(env, payload) {
+                Ok(buffer) => {
+                    list.set(index + 1, encoding::to_number(encoding))?;
+                    list.set(index + 2, buffer)?;
+                }
+                // Longer than this Node.js allows. The other calls of the batch have their results all the same.
+                Err(refused) => {
+                    let message = format!("Node.js cannot hold the result: {}", refused.reason);
+                    write_error(&mut list, index, &Error::new(ErrorCode::InvalidResult, message))?;
+                }
+            },
+            Err(error) => write_error(&mut list, index, &error)?,
+        }
+    }
     Ok(list)
 }
 
-/// Writes four elements.
-fn write(
-    env: &Env,
-    list: &mut Array<'_>,
-    index: u32,
-    settled: Settled,
-    small: &mut Vec<u8>,
-) -> napi::Result<()> {
-    list.set(index, settled.ticket)?;
-    match settled.outcome {
-        Ok((encoding, payload)) if payload.len() < LARGE => {
-            list.set(index + 1, encoding::to_number(encoding))?;
-            list.set(index + 2, small.len() as f64)?;
-            small.extend_from_slice(&payload);
-            list.set(index + 3, small.len() as f64)
-        }
-        Ok((encoding, payload)) => match BufferSlice::from_data(env, payload) {
-            Ok(buffer) => {
-                list.set(index + 1, encoding::to_number(encoding))?;
-                list.set(index + 2, buffer)?;
-                list.set(index + 3, Null)
-            }
-            // Longer than this Node.js allows. The other calls of the batch have their results all the same.
-            Err(refused) => {
-                let message = format!("Node.js cannot hold the result: {}", refused.reason);
-                write_error(list, index, &Error::new(ErrorCode::InvalidResult, message))
-            }
-        },
-        Err(error) => write_error(list, index, &error),
+/// A list of broadcasts: each is its number and what `apart` describes, with places of workers as tickets.
+pub(crate) fn gathered(env: &Env, broadcasts: Vec<(f64, Vec<Settled>)>) -> napi::Result<Array<'_>> {
+    let mut list = env.create_array(0)?;
+    for (number, outcomes) in broadcasts {
+        list.insert(number)?;
+        list.insert(apart(env, outcomes)?)?;
     }
+    Ok(list)
+}
+
+fn inline(settled: &Settled) -> Option<&[u8]> {
+    settled.outcome.as_ref().ok().map(|(_, payload)| &**payload).filter(|payload| payload.len() < LARGE)
 }
 
 fn write_error(list: &mut Array<'_>, index: u32, error: &Error) -> napi::Result<()> {
-    list.set(index + 1, FAILED)?;
-    list.set(index + 2, fault::json(error))?;
-    list.set(index + 3, Null)
+    list.set(index + 1, APART)?;
+    list.set(index + 2, fault::json(error))
 }

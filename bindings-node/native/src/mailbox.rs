@@ -9,6 +9,8 @@ use napi::Status;
 use napi::bindgen_prelude::{Function, Unknown};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 
+use crate::delivery::Room;
+
 /// Weak: an idle pool does not keep the event loop alive.
 type Wake = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
 
@@ -22,20 +24,40 @@ pub(crate) struct Mailbox {
 
 /// All that lies in a mailbox.
 #[derive(Default)]
-pub(crate) struct Contents {
-    pub(crate) settled: Vec<Settled>,
+struct Contents {
+    settled: Vec<Settled>,
+    news: News,
+    woken: bool,
+}
+
+/// What comes more rarely than the outcomes of calls.
+#[derive(Default)]
+pub(crate) struct News {
     pub(crate) events: Vec<Event>,
     /// Events that were dropped.
     pub(crate) dropped: u32,
-    /// Endings of the pool that were waited for.
-    pub(crate) ended: Vec<f64>,
-    woken: bool,
+    /// What was waited for, and why it will never be if it will not. The numbers are JavaScript's.
+    pub(crate) awaited: Vec<(f64, Option<Box<Error>>)>,
+    /// Broadcasts that are over, with the places of their workers as tickets.
+    pub(crate) gathered: Vec<(f64, Vec<Settled>)>,
 }
 
 /// A call that is over. `ticket` is the number under which JavaScript made it.
 pub(crate) struct Settled {
     pub(crate) ticket: f64,
     pub(crate) outcome: Result<(Encoding, Bytes), Box<Error>>,
+}
+
+/// What is left in the mailbox.
+pub(crate) struct Left {
+    pub(crate) settled: bool,
+    pub(crate) news: bool,
+}
+
+impl Settled {
+    pub(crate) fn new(ticket: f64, outcome: Outcome) -> Self {
+        Self { ticket, outcome: outcome.map(|reply| (reply.encoding, reply.payload)) }
+    }
 }
 
 impl Mailbox {
@@ -46,37 +68,44 @@ impl Mailbox {
     }
 
     pub(crate) fn settle(&self, ticket: f64, outcome: Outcome) {
-        let outcome = outcome.map(|reply| (reply.encoding, reply.payload));
-        self.leave(|contents| contents.settled.push(Settled { ticket, outcome }));
+        self.leave(|contents| contents.settled.push(Settled::new(ticket, outcome)));
     }
 
     pub(crate) fn tell(&self, event: &Event) {
-        self.leave(|contents| {
-            if contents.events.len() < EVENTS {
-                contents.events.push(event.clone());
+        self.leave(|Contents { news, .. }| {
+            if news.events.len() < EVENTS {
+                news.events.push(event.clone());
             } else {
-                contents.dropped += 1;
+                news.dropped += 1;
             }
         });
     }
 
-    pub(crate) fn end(&self, ending: f64) {
-        self.leave(|contents| contents.ended.push(ending));
+    pub(crate) fn is_so(&self, number: f64, unless: Option<Box<Error>>) {
+        self.leave(|contents| contents.news.awaited.push((number, unless)));
     }
 
-    /// Takes what the settling of calls left. Events and endings wait for [`Mailbox::take_news`].
-    pub(crate) fn take_settled(&self) -> (Vec<Settled>, bool) {
-        let mut contents = self.lock();
-        contents.woken = false;
-        let news = !contents.events.is_empty() || !contents.ended.is_empty() || contents.dropped > 0;
-        (std::mem::take(&mut contents.settled), news)
+    pub(crate) fn gather(&self, number: f64, outcomes: Vec<Settled>) {
+        self.leave(|contents| contents.news.gathered.push((number, outcomes)));
     }
 
-    pub(crate) fn take_news(&self) -> Contents {
+    /// Takes the outcomes of calls for which there is room, first come first. News wait for [`Mailbox::take_news`].
+    pub(crate) fn take_settled(&self, room: &mut Room) -> (Vec<Settled>, Left) {
         let mut contents = self.lock();
-        let settled = std::mem::take(&mut contents.settled);
-        let woken = contents.woken;
-        std::mem::replace(&mut *contents, Contents { settled, woken, ..Contents::default() })
+        let fitting = contents.settled.iter().take_while(|settled| room.takes(settled)).count();
+        let taken = if fitting == contents.settled.len() {
+            std::mem::take(&mut contents.settled)
+        } else {
+            contents.settled.drain(..fitting).collect()
+        };
+        let left = Left { settled: !contents.settled.is_empty(), news: !contents.news.is_empty() };
+        // As long as something is left the caller comes again by itself.
+        contents.woken = left.settled;
+        (taken, left)
+    }
+
+    pub(crate) fn take_news(&self) -> News {
+        std::mem::take(&mut self.lock().news)
     }
 
     fn leave(&self, put: impl FnOnce(&mut Contents)) {
@@ -93,5 +122,11 @@ impl Mailbox {
 
     fn lock(&self) -> MutexGuard<'_, Contents> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl News {
+    fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.dropped == 0 && self.awaited.is_empty() && self.gathered.is_empty()
     }
 }

@@ -8,14 +8,15 @@ use bytes::Bytes;
 use ganger::events::{EVENTS, Event, SubscriptionId};
 use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
 use ganger::shape::Shaped;
-use ganger::{Call, CallId, Encoding, Input, Pool, Shape};
+use ganger::{Call, CallId, Encoding, Error, Input, Outcome, Pool, Shape, Waiter};
 use napi::bindgen_prelude::{Array, BufferSlice, Env, Function, Unknown};
 use napi_derive::napi;
 use serde_json::{Map, Value};
 
+use crate::delivery::Room;
 use crate::fault::{thrown, wrong_options};
-use crate::mailbox::Mailbox;
-use crate::{delivery, encoding};
+use crate::mailbox::{Mailbox, Settled};
+use crate::{delivery, encoding, fault};
 
 /// How long the end of a pool waits for its last events.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
@@ -28,7 +29,12 @@ pub struct NativePool {
     /// One bit for each event that somebody listens to.
     wanted: Arc<AtomicU32>,
     subscription: OnceLock<SubscriptionId>,
+    /// Outcomes that did not fit into the inbox.
+    apart: Vec<Settled>,
 }
+
+type Awaited = (f64, Option<String>);
+type NewsList<'env> = (Vec<String>, u32, Vec<Awaited>, Array<'env>);
 
 #[napi]
 impl NativePool {
@@ -39,7 +45,7 @@ impl NativePool {
             PoolOptions::parse(&map(&options)?, Surface::Node).map_err(|error| wrong_options(error, None))?;
         let pool = Pool::new(options).map_err(|error| thrown(&error))?;
         let mailbox = Arc::new(Mailbox::new(&wake)?);
-        Ok(Self { pool, mailbox, wanted: Arc::default(), subscription: OnceLock::new() })
+        Ok(Self { pool, mailbox, wanted: Arc::default(), subscription: OnceLock::new(), apart: Vec::new() })
     }
 
     /// The pool's name.
@@ -60,19 +66,33 @@ impl NativePool {
         encoding: u32,
         options: Option<String>,
     ) -> napi::Result<f64> {
-        let function: Arc<str> = function.into();
-        let options = match options {
-            Some(options) => CallOptions::parse(&map(&options)?, Surface::Node)
-                .map_err(|error| wrong_options(error, Some(Arc::clone(&function))))?,
-            None => CallOptions::default(),
-        };
-        let bytes = payload.get(..length as usize).unwrap_or_default();
-        let encoding = encoding::from_number(encoding).unwrap_or(Encoding::MessagePack);
-        let input = Input { encoding, shape: Shape::Value, payload: Bytes::copy_from_slice(bytes) };
+        let call = call(function, &payload, length, encoding, options)?;
         let mailbox = Arc::clone(&self.mailbox);
         let completion = Box::new(move |outcome| mailbox.settle(ticket, outcome));
-        let call = self.pool.submit(Call { function, input, options }, completion);
+        let call = self.pool.submit(call, completion);
         Ok(call.map_or(0.0, |call| call.0 as f64))
+    }
+
+    /// Makes a call on every worker that is ready. All outcomes together appear in `takeGathered` under `number`.
+    #[napi(catch_unwind)]
+    pub fn broadcast(
+        &self,
+        number: f64,
+        function: String,
+        payload: BufferSlice<'_>,
+        length: f64,
+        encoding: u32,
+        options: Option<String>,
+    ) -> napi::Result<()> {
+        let call = call(function, &payload, length, encoding, options)?;
+        let mailbox = Arc::clone(&self.mailbox);
+        let done = move |outcomes: Vec<(u32, Outcome)>| {
+            let of_workers =
+                outcomes.into_iter().map(|(worker, outcome)| Settled::new(worker.into(), outcome));
+            mailbox.gather(number, of_workers.collect());
+        };
+        self.pool.broadcast(&call, Box::new(done));
+        Ok(())
     }
 
     /// Gives a call up.
@@ -81,20 +101,33 @@ impl NativePool {
         self.pool.cancel(CallId(call as u64));
     }
 
-    /// What is settled: `[bytes, news, …]` and then four elements for each call: its ticket, the encoding or -1, and then where its
-    /// payload lies in `bytes` (start, end), or a buffer of its own and null, or the error as JSON and null. `news` says
-    /// that `takeNews` has something too.
+    /// Writes what is settled into `inbox`, as `delivery` describes. Returns eight times the number of records, plus 1 if there are news,
+    /// 2 if something lies apart, 4 if more is settled than there was room for.
     #[napi(catch_unwind)]
-    pub fn take_settled<'env>(&self, env: &'env Env) -> napi::Result<Array<'env>> {
-        let (settled, news) = self.mailbox.take_settled();
-        delivery::list(env, settled, news)
+    pub fn take_settled(&mut self, mut inbox: BufferSlice<'_>) -> u32 {
+        let (settled, left) = self.mailbox.take_settled(&mut Room::of(&inbox));
+        let records = u32::try_from(settled.len()).expect("an inbox has few records");
+        self.apart = delivery::write(&mut inbox, settled);
+        let flags = [left.news, !self.apart.is_empty(), left.settled];
+        8 * records + (0..).zip(flags).map(|(bit, flag)| u32::from(flag) << bit).sum::<u32>()
     }
 
-    /// `[events, dropped, endings]`: events as JSON lists of name and data.
+    /// What the last `takeSettled` left apart: three elements for each call, its ticket, the encoding or -1, and the payload or the error as
+    /// JSON.
     #[napi(catch_unwind)]
-    pub fn take_news(&self) -> (Vec<String>, u32, Vec<f64>) {
-        let contents = self.mailbox.take_news();
-        (contents.events.iter().map(event_json).collect(), contents.dropped, contents.ended)
+    pub fn take_apart<'env>(&mut self, env: &'env Env) -> napi::Result<Array<'env>> {
+        delivery::apart(env, std::mem::take(&mut self.apart))
+    }
+
+    /// `[events, dropped, awaited, gathered]`: events as JSON lists of name and data; what was waited for as pairs of its number and null or the
+    /// error as JSON; broadcasts as `delivery` describes.
+    #[napi(catch_unwind)]
+    pub fn take_news<'env>(&self, env: &'env Env) -> napi::Result<NewsList<'env>> {
+        let news = self.mailbox.take_news();
+        let events = news.events.iter().map(event_json).collect();
+        let json = |error: Option<Box<Error>>| error.map(|error| fault::json(&error));
+        let awaited = news.awaited.into_iter().map(|(number, error)| (number, json(error))).collect();
+        Ok((events, news.dropped, awaited, delivery::gathered(env, news.gathered)?))
     }
 
     /// Says whether anybody listens to an event of this name.
@@ -137,6 +170,30 @@ impl NativePool {
         Some((invitation.address.display().to_string(), invitation.token))
     }
 
+    /// Starts workers; `number` appears in `takeNews` when so many are ready or cannot be.
+    #[napi(catch_unwind)]
+    pub fn warm(&self, workers: u32, number: f64) {
+        self.pool.warm(workers, self.waiter(number));
+    }
+
+    /// `number` appears in `takeNews` when a call would find room.
+    #[napi(catch_unwind)]
+    pub fn ready(&self, number: f64) {
+        self.pool.ready(self.waiter(number));
+    }
+
+    /// `number` appears in `takeNews` when no call waits or runs.
+    #[napi(catch_unwind)]
+    pub fn drained(&self, number: f64) {
+        self.pool.drained(self.waiter(number));
+    }
+
+    /// Replaces every worker.
+    #[napi(catch_unwind)]
+    pub fn reload(&self) {
+        self.pool.reload();
+    }
+
     /// Closes; `ending` appears in `takeNews` when the last worker is gone.
     #[napi(catch_unwind)]
     pub fn close(&self, options: String, ending: f64) -> napi::Result<()> {
@@ -156,6 +213,11 @@ impl NativePool {
 }
 
 impl NativePool {
+    fn waiter(&self, number: f64) -> Waiter {
+        let mailbox = Arc::clone(&self.mailbox);
+        Box::new(move |verdict| mailbox.is_so(number, verdict.err()))
+    }
+
     fn subscribe(&self) -> SubscriptionId {
         let (mailbox, wanted) = (Arc::clone(&self.mailbox), Arc::clone(&self.wanted));
         self.pool.subscribe(Box::new(move |event| {
@@ -170,7 +232,7 @@ impl NativePool {
     fn when_ended(&self, ending: f64) -> Box<dyn FnOnce() + Send> {
         let mailbox = Arc::clone(&self.mailbox);
         let Some(&subscription) = self.subscription.get() else {
-            return Box::new(move || mailbox.end(ending));
+            return Box::new(move || mailbox.is_so(ending, None));
         };
         let pool = self.pool.clone();
         Box::new(move || {
@@ -178,13 +240,32 @@ impl NativePool {
             let wait = move || {
                 pool.flush_events(LAST_EVENTS);
                 pool.unsubscribe(subscription);
-                waiter.end(ending);
+                waiter.is_so(ending, None);
             };
             if std::thread::Builder::new().name("ganger-end".to_owned()).spawn(wait).is_err() {
-                told_now.end(ending);
+                told_now.is_so(ending, None);
             }
         })
     }
+}
+
+fn call(
+    function: String,
+    payload: &[u8],
+    length: f64,
+    encoding: u32,
+    options: Option<String>,
+) -> napi::Result<Call> {
+    let function: Arc<str> = function.into();
+    let options = match options {
+        Some(options) => CallOptions::parse(&map(&options)?, Surface::Node)
+            .map_err(|error| wrong_options(error, Some(Arc::clone(&function))))?,
+        None => CallOptions::default(),
+    };
+    let bytes = payload.get(..length as usize).unwrap_or_default();
+    let encoding = encoding::from_number(encoding).unwrap_or(Encoding::MessagePack);
+    let input = Input { encoding, shape: Shape::Value, payload: Bytes::copy_from_slice(bytes) };
+    Ok(Call { function, input, options })
 }
 
 fn event_json(event: &Event) -> String {

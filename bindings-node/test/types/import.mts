@@ -16,7 +16,7 @@ call.cancel(new Error('enough'))
 
 pool.on('worker:exit', (event) => {
   const code: number | null = event.code
-  const reason: 'crash' | 'start-failed' | 'shutdown' = event.reason
+  const reason: 'crash' | 'recycled' | 'start-failed' | 'shutdown' | 'unresponsive' = event.reason
   console.log(code, reason, either, unknown)
 })
 const stats: Stats = pool.stats()
