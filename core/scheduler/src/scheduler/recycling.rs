@@ -55,13 +55,16 @@ impl Scheduler {
     pub(super) fn sample(&mut self, id: WorkerId, memory: u64) {
         let Some(worker) = self.roster.worker_mut(id) else { return };
         worker.memory = Some(memory);
+        let fresh = worker.answered == 0 && worker.has_nothing();
+        if fresh && (worker.is_ready() || worker.phase == Phase::Starting) {
+            worker.limits.note_at_birth(memory);
+        }
         if !worker.is_ready() || self.recycling.memory_given_up {
             return;
         }
-        let fresh = worker.answered == 0 && worker.has_nothing();
         match worker.limits.judge(memory, self.config.memory_samples) {
             MemoryVerdict::Fine | MemoryVerdict::Over => {}
-            MemoryVerdict::TooMuch if fresh => {
+            MemoryVerdict::TooMuch if worker.limits.is_over_from_birth() => {
                 self.recycling.memory_given_up = true;
                 self.emit(Event::MemoryFloor { worker: id, memory });
             }

@@ -54,7 +54,7 @@ fn a_change_while_a_replacement_starts_replaces_that_as_well() {
     assert_eq!(simulator.workers().len(), 2, "no second replacement beside the first");
     simulator.run_for(ms(1_000));
     assert_eq!(simulator.history().moments_of("spawn"), [0, 100, 200]);
-    assert_eq!(simulator.workers(), [worker(0, 1)]);
+    assert_eq!(simulator.workers(), [worker(2, 0)]);
 }
 
 #[test]

@@ -68,11 +68,13 @@ impl Observer {
         let Some(call) = self.calls.get_mut(&id).filter(|call| call.place != Place::Settled) else {
             return false;
         };
-        let exclusive = declaration.exclusive.then_some(self.config.concurrency);
+        let runs = matches!(call.place, Place::At(_));
+        call.spec.exclusive |= declaration.exclusive;
+        let exclusive = call.spec.exclusive.then_some(self.config.concurrency);
         call.spec.idempotent = declaration.idempotent;
         call.spec.timeout = declaration.timeout.or(call.spec.timeout);
         if let Some(slots) = exclusive.or(declaration.slots)
-            && matches!(call.place, Place::Lobby | Place::Fresh | Place::Returned)
+            && (!runs || slots <= self.config.concurrency)
         {
             call.spec.slots = slots;
         }
