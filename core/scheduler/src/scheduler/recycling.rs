@@ -75,6 +75,9 @@ impl Scheduler {
     /// Every worker that may run the old code is to be replaced, one that is already to be, too. A change after a replacement
     /// that could not start is what it waited for.
     pub(super) fn reload(&mut self) {
+        if !self.phase.accepts_calls() {
+            return;
+        }
         self.timers.clear(TimerKey::RecyclePause);
         let stale: Vec<WorkerId> =
             self.roster.iter().filter(|worker| may_be_stale(worker)).map(|worker| worker.id).collect();

@@ -99,3 +99,14 @@ fn attached_workers_are_not_reloaded_by_the_pool() {
     assert_eq!(simulator.workers(), [worker(0, 0)]);
     assert!(simulator.history().moments_of("[re").len() <= 1, "{}", simulator.history());
 }
+
+#[test]
+fn a_pool_that_closes_has_no_use_for_new_code() {
+    let mut simulator = warm(config());
+    simulator.submit_to(call(), answers(50));
+    simulator.close(None);
+    simulator.reload();
+    simulator.run_out();
+    assert!(simulator.history().moments_of("[re").len() <= 1, "{}", simulator.history());
+    assert_eq!(simulator.history().moments_of("spawn").len(), 1);
+}
