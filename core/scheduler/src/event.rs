@@ -82,7 +82,7 @@ pub enum Event {
         /// How many.
         replaced: usize,
     },
-    /// A worker that has not run a call yet uses more than the limit: replacing workers for their memory would never end, and is
+    /// A worker uses more than the limit since before its first call: replacing workers for their memory would never end, and is
     /// given up.
     MemoryFloor {
         /// Which worker.

@@ -26,6 +26,8 @@ pub(crate) struct Limits {
     memory: Option<u64>,
     /// Samples over the limit in a row.
     over: u32,
+    /// It was over the limit before its first call, and never below it since; none: not known yet.
+    over_from_birth: Option<bool>,
 }
 
 /// What a sample of memory says.
@@ -53,12 +55,24 @@ impl Limits {
             age: age.map(|nanoseconds| Duration::from_nanos(moved(nanoseconds, 1))),
             memory: config.max_memory.map(|bytes| moved(bytes, 2)),
             over: 0,
+            over_from_birth: None,
         }
+    }
+
+    /// A sample of a worker that has not had a call yet. It may use more while it starts than ever again: the latest counts.
+    pub(crate) fn note_at_birth(&mut self, bytes: u64) {
+        self.over_from_birth = Some(self.memory.is_some_and(|limit| bytes > limit));
+    }
+
+    /// Whether another worker would be over the limit just as well.
+    pub(crate) fn is_over_from_birth(&self) -> bool {
+        self.over_from_birth == Some(true)
     }
 
     pub(crate) fn judge(&mut self, bytes: u64, samples: u32) -> MemoryVerdict {
         if self.memory.is_none_or(|limit| bytes <= limit) {
             self.over = 0;
+            self.over_from_birth = Some(false);
             return MemoryVerdict::Fine;
         }
         self.over += 1;

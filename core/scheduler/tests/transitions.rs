@@ -40,7 +40,18 @@ const STATES: &[(&str, Way)] = &[
     ("worker 0.0 died with call 1, which waits for the next start", &[submit, ready, crashed]),
     ("call 1 runs again, on worker 0.1", &[submit, ready, crashed, clock, ready_again]),
     ("three starts failed", &[submit, failed, clock, failed_again, clock, failed_at_last]),
+    ("worker 0.0 is idle and was pinged", &[submit, ready, answered, clock, clock]),
+    ("worker 0.0 serves, its replacement 1.0 starts", &[submit, ready, answered, reload]),
+    ("worker 0.0 runs call 1, its replacement 1.0 starts", &[submit, ready, reload]),
+    ("worker 0.0 runs call 1 and retires, 1.0 is ready", &[submit, ready, reload, replacement_ready]),
+    (
+        "worker 0.0 serves, its replacement could not start",
+        &[submit, ready, answered, reload, replacement_failed],
+    ),
+    ("worker 0.0 runs call 1 and retires cold", &[submit, no_headroom, ready, sampled, reload]),
+    ("worker 0.0 is asked to stop as it was replaced", &[submit, ready, answered, reload, replacement_ready]),
     ("draining, worker 0.0 runs call 1", &[submit, ready, close]),
+    ("draining, worker 0.0 runs call 1, its replacement 1.0 starts", &[submit, ready, reload, close]),
     ("draining, call 1 waits for worker 0.0", &[submit, close]),
     ("ending, worker 0.0 is asked to stop", &[submit, ready, answered, close]),
     ("ending, worker 0.0 is killed", &[submit, ready, terminate]),
@@ -60,6 +71,12 @@ const INPUTS: &[fn() -> Move] = &[
     crashed,
     unwritten,
     ended,
+    warm,
+    reload,
+    sampled,
+    pong,
+    replacement_ready,
+    replacement_failed,
     clock,
 ];
 
@@ -83,7 +100,7 @@ fn table() -> String {
     let mut table = String::from(
         "# What every input does in every state\n\n\
          Written by `tests/transitions.rs`; do not edit. One worker of one slot, a queue of one. Call 1 may be repeated once, \
-         call 2 not. Inputs come in the order of their times; \"the next clock\" is the earliest that is set.\n",
+         call 2 not; a worker without calls is pinged after 10 s. Inputs come in the order of their times; \"the next clock\" is the earliest that is set.\n",
     );
     for (name, path) in STATES {
         writeln!(
@@ -141,7 +158,14 @@ impl Scene {
 }
 
 fn config() -> Config {
-    Config { workers: 1, concurrency: 1, max_queue: 1, max_queue_bytes: 1_000, ..Config::default() }
+    Config {
+        workers: 1,
+        concurrency: 1,
+        max_queue: 1,
+        max_queue_bytes: 1_000,
+        health_interval: Some(Duration::from_secs(10)),
+        ..Config::default()
+    }
 }
 
 fn spec(idempotent: bool) -> CallSpec {
@@ -233,6 +257,35 @@ fn failed_at_last() -> Move {
 fn exited(generation: u32, exit: Exit, unwritten: bool) -> Move {
     let unwritten = if unwritten { vec![CALL] } else { Vec::new() };
     Move::Input(Input::Exited { worker: WorkerId { generation, ..WORKER }, exit, unwritten })
+}
+
+fn warm() -> Move {
+    Move::Input(Input::Warm { workers: 1 })
+}
+
+fn reload() -> Move {
+    Move::Input(Input::Reload)
+}
+
+fn sampled() -> Move {
+    Move::Input(Input::Sample { worker: WORKER, memory: 100 })
+}
+
+fn no_headroom() -> Move {
+    Move::Input(Input::Headroom { memory: Some(0) })
+}
+
+fn pong() -> Move {
+    Move::Input(Input::Pong { worker: WORKER })
+}
+
+fn replacement_ready() -> Move {
+    Move::Input(Input::Ready { worker: WorkerId { index: 1, ..WORKER } })
+}
+
+fn replacement_failed() -> Move {
+    let worker = WorkerId { index: 1, ..WORKER };
+    Move::Input(Input::Exited { worker, exit: Exit::Code(1), unwritten: Vec::new() })
 }
 
 fn clock() -> Move {

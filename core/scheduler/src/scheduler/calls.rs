@@ -40,27 +40,31 @@ impl Scheduler {
         self.calls.insert(id, call);
     }
 
-    /// The function of a call has said what it is like, after the call was made. What runs keeps its slots; all else holds.
+    /// The function of a call has said what it is like, after the call was made. An attempt that runs keeps its slots and its
+    /// clock; all else holds.
     pub(super) fn declare(&mut self, id: CallId, declaration: Declaration) {
         let Some(mut call) = self.calls.remove(&id) else { return };
-        let slots = if declaration.exclusive { Some(self.config.concurrency) } else { declaration.slots };
+        // A call that wants to be alone stays so whatever its function says.
+        call.spec.exclusive |= declaration.exclusive;
+        let slots = if call.spec.exclusive { Some(self.config.concurrency) } else { declaration.slots };
         call.spec.idempotent = declaration.idempotent;
         call.spec.timeout = declaration.timeout.or(call.spec.timeout);
         let slots = slots.unwrap_or(call.spec.slots);
-        let resized = slots != call.spec.slots && call.spec.pinned.is_none();
+        let fits = slots <= self.config.concurrency;
         match call.state {
-            CallState::Waiting | CallState::InLobby if slots > self.config.concurrency => {
+            CallState::Waiting | CallState::InLobby if !fits => {
                 self.lobby.leave(id);
                 self.take_out(id, call.spec.pinned);
                 let failure = Failure::TooManySlots { slots, concurrency: self.config.concurrency };
                 return self.settle(id, call, failure);
             }
-            CallState::InLobby => call.spec.slots = slots,
-            CallState::Waiting if resized => {
+            CallState::Waiting | CallState::InLobby => {
                 call.spec.slots = slots;
                 self.queue.resize(id, slots);
             }
-            CallState::Waiting | CallState::Running { .. } => {}
+            // For the next attempt, if there is one. Where this one fitted another will.
+            CallState::Running { .. } if fits => call.spec.slots = slots,
+            CallState::Running { .. } => {}
         }
         self.calls.insert(id, call);
     }

@@ -55,13 +55,16 @@ impl Scheduler {
     pub(super) fn sample(&mut self, id: WorkerId, memory: u64) {
         let Some(worker) = self.roster.worker_mut(id) else { return };
         worker.memory = Some(memory);
+        let fresh = worker.answered == 0 && worker.has_nothing();
+        if fresh && (worker.is_ready() || worker.phase == Phase::Starting) {
+            worker.limits.note_at_birth(memory);
+        }
         if !worker.is_ready() || self.recycling.memory_given_up {
             return;
         }
-        let fresh = worker.answered == 0 && worker.has_nothing();
         match worker.limits.judge(memory, self.config.memory_samples) {
             MemoryVerdict::Fine | MemoryVerdict::Over => {}
-            MemoryVerdict::TooMuch if fresh => {
+            MemoryVerdict::TooMuch if worker.limits.is_over_from_birth() => {
                 self.recycling.memory_given_up = true;
                 self.emit(Event::MemoryFloor { worker: id, memory });
             }
@@ -72,6 +75,9 @@ impl Scheduler {
     /// Every worker that may run the old code is to be replaced, one that is already to be, too. A change after a replacement
     /// that could not start is what it waited for.
     pub(super) fn reload(&mut self) {
+        if !self.phase.accepts_calls() {
+            return;
+        }
         self.timers.clear(TimerKey::RecyclePause);
         let stale: Vec<WorkerId> =
             self.roster.iter().filter(|worker| may_be_stale(worker)).map(|worker| worker.id).collect();

@@ -54,7 +54,7 @@ fn a_change_while_a_replacement_starts_replaces_that_as_well() {
     assert_eq!(simulator.workers().len(), 2, "no second replacement beside the first");
     simulator.run_for(ms(1_000));
     assert_eq!(simulator.history().moments_of("spawn"), [0, 100, 200]);
-    assert_eq!(simulator.workers(), [worker(0, 1)]);
+    assert_eq!(simulator.workers(), [worker(2, 0)]);
 }
 
 #[test]
@@ -98,4 +98,15 @@ fn attached_workers_are_not_reloaded_by_the_pool() {
     simulator.run_for(ms(100));
     assert_eq!(simulator.workers(), [worker(0, 0)]);
     assert!(simulator.history().moments_of("[re").len() <= 1, "{}", simulator.history());
+}
+
+#[test]
+fn a_pool_that_closes_has_no_use_for_new_code() {
+    let mut simulator = warm(config());
+    simulator.submit_to(call(), answers(50));
+    simulator.close(None);
+    simulator.reload();
+    simulator.run_out();
+    assert!(simulator.history().moments_of("[re").len() <= 1, "{}", simulator.history());
+    assert_eq!(simulator.history().moments_of("spawn").len(), 1);
 }

@@ -1,5 +1,6 @@
 //! What happened, step by step, and how it is printed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use ganger_scheduler::{Action, CallId, Config, Input, Scheduler, Settlement, Timestamp};
@@ -22,10 +23,17 @@ pub(crate) struct Step {
 #[derive(Default)]
 pub(crate) struct History {
     steps: Vec<Step>,
+    /// The step of every settlement.
+    settled_in: BTreeMap<CallId, usize>,
 }
 
 impl History {
     pub(crate) fn record(&mut self, at: Timestamp, stimulus: Stimulus, actions: Vec<Action>) -> &Step {
+        for action in &actions {
+            if let Action::Settle { call, .. } = action {
+                self.settled_in.entry(*call).or_insert(self.steps.len());
+            }
+        }
         self.steps.push(Step { at, stimulus, actions });
         self.steps.last().expect("it was pushed a line ago")
     }
@@ -43,9 +51,10 @@ impl History {
     }
 
     pub(crate) fn settlement(&self, call: CallId) -> Option<(Timestamp, &Settlement)> {
-        self.actions().find_map(|(at, action)| {
+        let step = &self.steps[*self.settled_in.get(&call)?];
+        step.actions.iter().find_map(|action| {
             let Action::Settle { call: settled, settlement } = action else { return None };
-            (*settled == call).then_some((at, settlement))
+            (*settled == call).then_some((step.at, settlement))
         })
     }
 

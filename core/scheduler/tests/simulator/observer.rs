@@ -20,7 +20,9 @@ use worker::Worker;
 
 pub(crate) struct Observer {
     config: Config,
+    /// Those that are not settled yet.
     calls: BTreeMap<CallId, Call>,
+    settled: BTreeSet<CallId>,
     workers: BTreeMap<WorkerId, Worker>,
     counters: Counters,
     /// Workers seen to leave because they are replaced.
@@ -49,6 +51,7 @@ impl Observer {
         Self {
             config,
             calls: BTreeMap::new(),
+            settled: BTreeSet::new(),
             workers: BTreeMap::new(),
             counters: Counters::default(),
             recycled: 0,
@@ -101,7 +104,7 @@ impl Observer {
 
     /// Whether every call is settled.
     pub(crate) fn all_settled(&self) -> bool {
-        self.calls.values().all(|call| call.place == Place::Settled)
+        self.calls.is_empty()
     }
 
     /// Books an input. False if it means nobody that is there.
@@ -110,7 +113,7 @@ impl Observer {
             Input::Submit { call, spec } => self.hear_submit(step, *call, spec, phase)?,
             Input::Declare { call, declaration } => return Ok(self.hear_declaration(*call, declaration)),
             Input::Cancel { call } => {
-                return Ok(self.calls.get(call).is_some_and(|call| call.place != Place::Settled));
+                return Ok(self.calls.contains_key(call));
             }
             Input::Close { timeout } => {
                 if phase <= PoolPhase::Draining {

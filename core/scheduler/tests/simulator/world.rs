@@ -160,10 +160,15 @@ impl World {
         if let Some(Footprint { every, .. }) = self.footprint {
             self.plan(now.after(every), Happening::Sample(worker));
         }
+        let sampled = self.footprint.map(|Footprint { fresh, .. }| Input::Sample { worker, memory: fresh });
         let ready = |after| (now.after(after), Happening::Report(worker, Input::Ready { worker }));
         match start {
             Start::ReadyAfter(after) | Start::ReadyButStays(after) | Start::ReadyButMute(after) => {
                 let (at, happening) = ready(after);
+                // The sampler looks before the first call.
+                if let Some(sampled) = sampled {
+                    self.report(at, worker, sampled);
+                }
                 self.plan(at, happening);
             }
             Start::NotStarted => self.plan(now, Happening::Death(worker, Exit::NotStarted)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ganger_scheduler::{Counters, PoolPhase, Scheduler, Timestamp};
 
-use super::call::Place;
+use super::call::Call;
 use super::worker::{Phase, Worker};
 use super::{Observer, Verdict, law};
 
@@ -24,9 +24,12 @@ impl Observer {
     }
 
     pub(super) fn note_forsaken(&mut self, now: Timestamp) {
-        // Who leaves cold makes room for the next and takes his time.
-        let somebody = self.workers.values().any(|worker| worker.is_alive() || worker.leaves_cold());
-        let forsaken = !somebody && !self.waiting().is_empty();
+        // Who leaves cold makes room for the next and takes his time; whoever retires may yet die and put the next start off.
+        let counts = |worker: &Worker| {
+            worker.is_alive() || worker.leaves_cold() || matches!(worker.phase, Phase::Retiring { .. })
+        };
+        let somebody = self.workers.values().any(counts);
+        let forsaken = !somebody && self.calls.values().any(Call::waits_in_queue);
         self.forsaken_since = if forsaken { self.forsaken_since.or(Some(now)) } else { None };
     }
 
@@ -116,7 +119,7 @@ impl Observer {
             format!("{} and {} wait, seen {waiting} and {outside}", stats.queued, stats.in_lobby)
         })?;
         let settled = self.counters.answered + self.counters.failed + self.counters.cancelled;
-        let open = self.calls.values().filter(|call| call.place != Place::Settled).count();
+        let open = self.calls.len();
         law(self.counters.submitted == settled + open as u64, || "calls are lost".into())?;
         law(scheduler.calls(now).count() == open, || "calls() does not show what is open".into())
     }

@@ -30,7 +30,6 @@ pub(super) enum Place {
     /// Waits for one worker alone.
     Pinned,
     At(WorkerId),
-    Settled,
 }
 
 impl Call {
@@ -85,7 +84,7 @@ impl Call {
             Place::Lobby | Place::Fresh | Place::Returned | Place::Pinned if self.attempts == 0 => {
                 (self.spec.queue_timeout, self.submitted_at)
             }
-            Place::Lobby | Place::Fresh | Place::Returned | Place::Pinned | Place::Settled => (None, now),
+            Place::Lobby | Place::Fresh | Place::Returned | Place::Pinned => (None, now),
         };
         law(bound.is_none_or(|span| now.since(since) < span), || format!("{id} is over its time"))
     }

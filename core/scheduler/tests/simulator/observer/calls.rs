@@ -60,19 +60,20 @@ impl Observer {
             }
         }
         let call = Call::new(spec, step.at, place);
-        law(self.calls.insert(id, call).is_none(), || format!("{id} was submitted twice"))
+        let twice = self.settled.contains(&id) || self.calls.insert(id, call).is_some();
+        law(!twice, || format!("{id} was submitted twice"))
     }
 
     /// False if it means nobody. What runs keeps its slots and its clock.
     pub(super) fn hear_declaration(&mut self, id: CallId, declaration: &Declaration) -> bool {
-        let Some(call) = self.calls.get_mut(&id).filter(|call| call.place != Place::Settled) else {
-            return false;
-        };
-        let exclusive = declaration.exclusive.then_some(self.config.concurrency);
+        let Some(call) = self.calls.get_mut(&id) else { return false };
+        let runs = matches!(call.place, Place::At(_));
+        call.spec.exclusive |= declaration.exclusive;
+        let exclusive = call.spec.exclusive.then_some(self.config.concurrency);
         call.spec.idempotent = declaration.idempotent;
         call.spec.timeout = declaration.timeout.or(call.spec.timeout);
         if let Some(slots) = exclusive.or(declaration.slots)
-            && matches!(call.place, Place::Lobby | Place::Fresh | Place::Returned)
+            && (!runs || slots <= self.config.concurrency)
         {
             call.spec.slots = slots;
         }
@@ -175,8 +176,8 @@ impl Observer {
     }
 
     pub(super) fn see_settle(&mut self, step: &Step, id: CallId, settlement: &Settlement) -> Verdict {
-        let call = self.calls.get_mut(&id).ok_or_else(|| Broken(format!("{id} is unknown")))?;
-        law(call.place != Place::Settled, || format!("{id} is settled twice"))?;
+        law(self.settled.insert(id), || format!("{id} is settled twice"))?;
+        let call = self.calls.remove(&id).ok_or_else(|| Broken(format!("{id} is unknown")))?;
         if let Settlement::Failed { failure, .. } = settlement {
             call.check_clock(step.at, id, failure)?;
         }
@@ -192,7 +193,6 @@ impl Observer {
         {
             seen.idle_since = step.at;
         }
-        call.place = Place::Settled;
         let told = match settlement {
             Settlement::Answered { attempts } => {
                 self.counters.answered += 1;

@@ -19,6 +19,8 @@ pub(super) struct Worker {
     pub(super) stale: bool,
     /// Samples over the limit in a row, as little as jitter allows.
     pub(super) over: u32,
+    /// The first came before its first call, and none since was below.
+    pub(super) over_from_birth: bool,
     /// There were enough of them once.
     pub(super) too_much: bool,
     /// When it was asked whether it lives, with no answer and no call since.
@@ -54,6 +56,7 @@ impl Worker {
             replaces,
             stale: false,
             over: 0,
+            over_from_birth: false,
             too_much: false,
             pinged_at: None,
             last_pong: now,

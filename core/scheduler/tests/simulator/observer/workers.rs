@@ -48,8 +48,13 @@ impl Observer {
     pub(super) fn hear_sample(&mut self, id: WorkerId, memory: u64) -> bool {
         let least = self.config.max_memory.map(|limit| shortened(limit, self.config.jitter_percent));
         let Some(seen) = self.workers.get_mut(&id) else { return false };
+        let over = least.is_some_and(|limit| memory > limit);
+        if seen.phase == Phase::Starting || (seen.answered == 0 && seen.holds.is_empty()) {
+            seen.over_from_birth = true;
+        }
+        seen.over_from_birth &= over;
         if seen.phase == Phase::Ready {
-            seen.over = if least.is_some_and(|limit| memory > limit) { seen.over + 1 } else { 0 };
+            seen.over = if over { seen.over + 1 } else { 0 };
             seen.too_much |= !self.memory_given_up && seen.over >= self.config.memory_samples;
         }
         true
@@ -144,8 +149,9 @@ impl Observer {
         let twice = std::mem::replace(&mut self.memory_given_up, true);
         law(!twice, || "memory is given up twice".into())?;
         let seen = self.workers.get(&id).ok_or_else(|| Broken(format!("{id} is gone")))?;
-        let fresh = seen.answered == 0 && seen.holds.is_empty();
-        law(fresh && seen.over >= self.config.memory_samples, || format!("{id} is not above by itself"))
+        law(seen.over_from_birth && seen.over >= self.config.memory_samples, || {
+            format!("{id} is not above by itself")
+        })
     }
 
     /// Only who is ready and has nothing to do is asked whether he lives.
