@@ -25,8 +25,8 @@ const [crashed, neighbour] = await Promise.all([failure(pool.call('crash')), poo
 const repeat = crashed.safeToRepeat ? 'yes' : 'no'
 console.log(`${crashed.code} by ${crashed.signal}: safe to repeat? ${repeat}; its neighbour: ${neighbour}`)
 
-// A call that may run twice without harm does not even fail: another worker tries again.
-console.log(`restock: ${await pool.call('restock', undefined, { idempotent: true })}`)
+// A function that says it may run twice without harm does not even fail: another worker tries again.
+console.log(`restock: ${await pool.call('restock')}`)
 console.log(`and afterwards: ${await pool.call('order', { count: 1 })}`)
 
 await pool.close()

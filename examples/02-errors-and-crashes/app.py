@@ -33,6 +33,6 @@ with Pool(python=Path(__file__).parent / "worker.py", workers=2) as pool:
             f"{error.code} by {error.signal}: safe to repeat? {repeat}; its neighbour: {neighbour.result()}"
         )
 
-    # A call that may run twice without harm does not even fail: another worker tries again.
-    print(f"restock: {pool.call('restock', idempotent=True)}")
+    # A function that says it may run twice without harm does not even fail: another worker tries again.
+    print(f"restock: {pool.call('restock')}")
     print(f"and afterwards: {pool.call('order', {'count': 1})}")

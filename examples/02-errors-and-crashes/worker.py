@@ -24,7 +24,7 @@ def crash() -> None:
     os.kill(os.getpid(), signal.SIGKILL)  # as a bug in C code or the kernel's memory killer would
 
 
-@action
+@action(idempotent=True)
 def restock() -> str:
     if context.attempt == 1:
         crash()
