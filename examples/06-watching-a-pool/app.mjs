@@ -10,8 +10,7 @@ pool.on('worker:exit', (e) => {
 
 await pool.warm()
 const naps = [pool.call('nap', { seconds: 0.3 }), pool.call('nap', { seconds: 0 })]
-const now = pool.calls().map((call) => `${call.fn} ${call.state}`)
-console.log(`now: ${now.join(', ')}`)
+const seen = pool.calls().map((call) => `${call.fn} ${call.state}`)
 await Promise.all(naps)
 
 await pool.call('say', { text: 'good night' })
@@ -20,4 +19,5 @@ await pool.warm() // the next worker is on its way already
 
 const { submitted, completed, failed } = pool.stats()
 await pool.close()
+console.log(`seen meanwhile: ${seen.join(', ')}`)
 console.log(`submitted ${submitted}, completed ${completed}, failed ${failed}`)

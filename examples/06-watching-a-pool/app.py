@@ -23,7 +23,7 @@ with Pool(python=Path(__file__).parent / "worker.py", workers=1) as pool:
 
     pool.warm()
     naps = [pool.submit("nap", {"seconds": 0.3}), pool.submit("nap", {"seconds": 0})]
-    print("now: " + ", ".join(f"{call['fn']} {call['state']}" for call in pool.calls()))
+    seen = [f"{call['fn']} {call['state']}" for call in pool.calls()]
     for nap in naps:
         nap.result()
 
@@ -35,4 +35,5 @@ with Pool(python=Path(__file__).parent / "worker.py", workers=1) as pool:
 
     stats = pool.stats()
 
+print(f"seen meanwhile: {', '.join(seen)}")
 print(f"submitted {stats['submitted']}, completed {stats['completed']}, failed {stats['failed']}")
