@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ganger-worker", &["ganger-protocol"]),
     ("ganger-node", &["ganger"]),
     ("ganger-python", &["ganger"]),
+    ("behavior-worker", &["ganger-worker"]),
     ("ganger-tests", &["ganger", "ganger-protocol", "ganger-scheduler", "ganger-worker"]),
 ];
 

@@ -29,7 +29,10 @@ const NOT_A_CALL: &[&str] = &["job", "jobs", "task", "tasks"];
 const TASKS_OF_A_RUNTIME: &[&str] = &[
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "bindings-python/python/ganger/awaiting.py",
     "bindings-python/python/ganger/future.py",
+    "bindings-python/src/bell.rs",
+    "bindings-python/src/fate.rs",
     "core/src/capture.rs",
     "core/src/crew.rs",
     "core/src/endpoint.rs",
