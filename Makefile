@@ -64,24 +64,28 @@ clean: ## Removes everything that was built or fetched
 # ---- the suites, one language each --------------------------------------------------------------------------------------
 
 .PHONY: test-rust
-test-rust: venv
-	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests -p demo-fingerprint
-	cargo build --quiet -p ganger-shim
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests -p demo-fingerprint
+test-rust: venv programs
+	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests -p demo-fingerprint -p behavior-worker
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-tests -p demo-fingerprint -p behavior-worker
 
 .PHONY: test-python
-test-python: python
+test-python: python programs
 	cd worker-sdk/python && ../../$(PY) -m pytest
 	cd bindings-python && ../$(PY) -m pytest
 
 .PHONY: test-node
-test-node: node
+test-node: node programs
 	npm test --silent --prefix worker-sdk/node
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" npm test --silent --prefix bindings-node
 
 .PHONY: test-examples
 test-examples: python node
 	$(PY) -m pytest -q examples
+
+# What suites start that no cargo test builds for them.
+.PHONY: programs
+programs:
+	@cargo build --quiet -p ganger-shim -p behavior-worker
 
 # ---- set-up ---------------------------------------------------------------------------------------------------------------
 
