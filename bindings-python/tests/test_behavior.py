@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -35,7 +35,7 @@ def worker(language: str) -> dict[str, Any]:
 def test_scenario(language: str, scenario: dict[str, Any], tmp_path: Path) -> None:
     if language in scenario.get("not_for", ()):
         pytest.skip(f"not for {language}")
-    options = {"workers": 1, **worker(language), **scenario.get("options", {})}
+    options: dict[str, Any] = {"workers": 1, **worker(language), **scenario.get("options", {})}
     with Pool(**options) as pool:
         Play(pool, language, tmp_path).steps(scenario["steps"])
 
@@ -73,10 +73,11 @@ class Play:
         return found
 
     def submit(self, call: dict[str, Any]) -> CallFuture[Any]:
-        value = call.get("input")
+        value: Any = call.get("input")
         if isinstance(value, dict) and "scratch" in value:
-            value = str(self.scratch / value["scratch"])
-        return self.pool.submit(call["call"], value, **call.get("options", {}))
+            name = cast("dict[str, str]", value)["scratch"]
+            value = str(self.scratch / name)
+        return self.pool.submit(call["call"], cast("Any", value), **call.get("options", {}))
 
     def check(self, call: dict[str, Any], future: CallFuture[Any]) -> None:
         if "error" in call:

@@ -112,3 +112,11 @@ def test_a_cancelled_call_raises_the_standard_error(pool: Pool) -> None:
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(awaited())
+
+
+def test_public_names_are_those_of_the_package() -> None:
+    assert CallFailed.__module__ == ganger.Pool.__module__ == ganger.ProcessPool.__module__ == "ganger"
+    for name in ganger.__all__:
+        public = getattr(ganger, name)
+        if isinstance(public, type):
+            assert pickle.loads(pickle.dumps(public)) is public

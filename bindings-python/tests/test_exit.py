@@ -217,3 +217,39 @@ def test_ctrl_c_while_calls_are_finished_at_the_end_ends_them() -> None:
     app.ended()
     assert time.monotonic() - begun < 10
     gone(pid)
+
+
+def test_ctrl_c_with_eight_calls_under_way_does_not_wait_for_them() -> None:
+    app = support.App("""
+        with Pool(python=BASICS, workers=4) as pool:
+            pool.warm()
+            futures = [pool.submit("interval", 6.0) for _ in range(8)]
+            while pool.stats()["busy"] < 4: time.sleep(0.01)
+            say(*[worker["pid"] for worker in pool.stats()["details"]])
+            for future in futures: future.result()
+    """)
+    pids = [int(pid) for pid in app.line().split()]
+    time.sleep(0.2)  # Into the wait.
+    begun = time.monotonic()
+    app.interrupt()
+    code, _, errors = app.ended()
+    assert time.monotonic() - begun < 3
+    assert code in (130, -signal.SIGINT)
+    assert errors.count("Traceback") == 1
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    gone(*pids)
+
+
+def test_an_hour_long_call_holds_up_the_end_for_the_close_timeout() -> None:
+    app = support.App("""
+        pool = Pool(python=BASICS, workers=1, close_timeout=1)
+        future = pool.submit("interval", 3600.0)
+        while not future.running(): time.sleep(0.01)
+        say(*[worker["pid"] for worker in pool.stats()["details"]])
+    """)
+    pid = int(app.line())
+    begun = time.monotonic()
+    code, _, errors = app.ended()
+    assert (code, errors) == (0, "")
+    assert 0.5 < time.monotonic() - begun < 10
+    gone(pid)

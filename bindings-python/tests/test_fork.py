@@ -125,3 +125,23 @@ def test_many_forks_while_calls_run_never_hang() -> None:
         say("done")
     """)
     assert (code, out, errors) == (0, "done\n", "")
+
+
+def test_a_future_that_was_inherited_says_forked_instead_of_hanging() -> None:
+    code, out, errors = support.run("""
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pool = Pool(python=BASICS, workers=1)
+        early, late = pool.submit("rest", 0.5), pool.submit("rest", 0.5)
+        if (child := os.fork()) == 0:
+            async def awaited(): await early
+            for way in (early.result, late.result, lambda: asyncio.run(awaited())):
+                try: say(way())
+                except ganger.Forked: say("Forked")
+            say(type(early.exception()).__name__)
+            os._exit(0)
+        os.waitpid(child, 0)
+        say(early.result(), late.result())
+        pool.close()
+    """)
+    assert (code, errors) == (0, "")
+    assert out.splitlines() == ["Forked"] * 4 + ["rested rested"]

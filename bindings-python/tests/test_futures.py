@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
+import contextlib
+import gc
+import random
+import signal
 import threading
+import time
+import weakref
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -143,3 +152,125 @@ def test_racing_cancel_against_the_result_settles_once(shared_pool: Pool) -> Non
         assert outcomes == ["cancelled" if cancelled else "done"]
         ends.update(outcomes)
     assert "cancelled" in ends
+
+
+@pytest.mark.parametrize("way", ["result", "done", "callback", "wait", "exception"])
+def test_every_way_of_looking_may_follow_every_other(shared_pool: Pool, way: str) -> None:
+    looks: dict[str, Callable[[CallFuture[Any]], object]] = {
+        "result": lambda future: future.result(support.LIMIT_S) == 2,
+        "done": lambda future: support.eventually(future.done),
+        "callback": called_back,
+        "wait": lambda future: concurrent.futures.wait([future], support.LIMIT_S).done == {future},
+        "exception": lambda future: future.exception(support.LIMIT_S) is None,
+    }
+    for second in looks:
+        future = shared_pool.submit("add", {"a": 1})
+        assert looks[way](future)
+        assert looks[second](future)
+        assert (future.done(), future.cancelled(), future.cancel()) == (True, False, False)
+        assert "finished" in repr(future)
+
+
+def called_back(future: CallFuture[Any]) -> bool:
+    told = threading.Event()
+    future.add_done_callback(lambda _: told.set())
+    return told.wait(support.LIMIT_S)
+
+
+def test_threads_that_wait_differently_all_get_the_outcome(pool: Pool, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    future = pool.submit("wait_for_file", str(gate))
+    answers: list[object] = []
+
+    async def await_it() -> None:
+        answers.append(await future)
+
+    ways: list[Callable[[], object]] = [
+        *[lambda: answers.append(future.result()) for _ in range(4)],
+        *[lambda: asyncio.run(await_it()) for _ in range(4)],
+        lambda: answers.append(next(concurrent.futures.as_completed([future])).result()),
+    ]
+    random.shuffle(ways)
+    threads = [threading.Thread(target=way) for way in ways]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.01)
+    gate.touch()
+    for thread in threads:
+        thread.join(support.LIMIT_S)
+    assert answers == ["there"] * len(ways)
+
+
+def test_cancelling_wakes_those_who_wait(pool: Pool) -> None:
+    future = pool.submit("rest", 1000.0)
+    woken: list[str] = []
+
+    def wait() -> None:
+        try:
+            future.result()
+        except concurrent.futures.CancelledError:
+            woken.append("thread")
+
+    async def await_it() -> None:
+        try:
+            await future
+        except asyncio.CancelledError:
+            woken.append("task")
+
+    threads = [threading.Thread(target=wait), threading.Thread(target=lambda: asyncio.run(await_it()))]
+    for thread in threads:
+        thread.start()
+    support.eventually(lambda: any(call["state"] == "running" for call in pool.calls()))
+    time.sleep(0.1)
+    assert future.cancel()
+    for thread in threads:
+        thread.join(support.LIMIT_S)
+    assert sorted(woken) == ["task", "thread"]
+
+
+def test_an_error_is_one_object_and_makes_no_circle(shared_pool: Pool) -> None:
+    def lose() -> weakref.ref[CallFuture[object]]:
+        # In no variable: the traceback would have it through this frame.
+        only = [shared_pool.submit("fail")]
+        reference = weakref.ref(only[0])
+        with contextlib.suppress(CallFailed):
+            only.pop().result()
+        return reference
+
+    future = shared_pool.submit("fail")
+    with pytest.raises(CallFailed) as caught:
+        future.result()
+    assert future.exception() is caught.value
+
+    gc.disable()
+    try:
+        assert lose()() is None
+    finally:
+        gc.enable()
+
+
+def test_a_future_that_nobody_asks_is_forgotten(shared_pool: Pool) -> None:
+    gone = [weakref.ref(shared_pool.submit("add", {"a": n})) for n in range(10)]
+    shared_pool.drained()
+    assert [ref() for ref in gone] == [None] * 10
+
+
+def test_a_signals_handler_may_raise_while_a_result_is_waited_for(pool: Pool, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    future = pool.submit("wait_for_file", str(gate))
+
+    class Alarm(Exception):
+        pass
+
+    def alarm(*_: object) -> None:
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, alarm)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(Alarm):
+            future.result()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    gate.touch()
+    assert future.result() == "there"

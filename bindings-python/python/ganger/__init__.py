@@ -35,6 +35,19 @@ from ._generated.errors import (
     WorkerCrashed,
     WorkerDeath,
 )
+from ._generated.events import (
+    CallRetryEvent,
+    QueueDrainEvent,
+    QueueFullEvent,
+    ReloadEvent,
+    WarningEvent,
+    WorkerExitEvent,
+    WorkerLogEvent,
+    WorkerReadyEvent,
+    WorkerRecycleEvent,
+    WorkerStartEvent,
+    WorkerUnresponsiveEvent,
+)
 from ._generated.options import CallOptions, PoolOptions
 from ._generated.stats import CallInfo, FunctionInfo, Stats, WorkerStats
 
@@ -56,6 +69,7 @@ __all__ = [
     "CallFuture",
     "CallInfo",
     "CallOptions",
+    "CallRetryEvent",
     "CallTimeout",
     "DeadlineExceeded",
     "ErrorCode",
@@ -73,14 +87,24 @@ __all__ = [
     "PoolOptions",
     "ProcessPool",
     "ProtocolViolation",
+    "QueueDrainEvent",
     "QueueFull",
+    "QueueFullEvent",
     "QueueTimeout",
+    "ReloadEvent",
     "RemoteError",
     "StartFailed",
     "Stats",
+    "WarningEvent",
     "WorkerCrashed",
     "WorkerDeath",
+    "WorkerExitEvent",
+    "WorkerLogEvent",
+    "WorkerReadyEvent",
+    "WorkerRecycleEvent",
+    "WorkerStartEvent",
     "WorkerStats",
+    "WorkerUnresponsiveEvent",
     "trace_context",
 ]
 

@@ -84,7 +84,7 @@ def _warner(file: str, line: int) -> Callable[[WarningEvent], None]:
 
 def _caller() -> tuple[str, int]:
     """The nearest line that is not this library's."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno

@@ -1,6 +1,8 @@
 """Functions for the tests: what they do is their name."""
 
 import asyncio
+import ctypes
+import logging
 import os
 import signal
 import subprocess
@@ -152,3 +154,38 @@ def grandchild() -> int:
 @action
 def threads() -> int:
     return threading.active_count()
+
+
+@action
+def log_all(levels: list) -> None:
+    """One record of each level, some with more than a text."""
+    logger = logging.getLogger("prices.audit")
+    for level in levels:
+        logger.log(getattr(logging, level.upper()), "a %s record", level, extra={"order": 7, "pool": "mine"})
+
+
+@action
+def note_and_die(path: str) -> None:
+    with open(path, "a") as file:
+        file.write(f"{os.getpid()}\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+@action
+def hold_the_interpreter(seconds: int) -> int:
+    """In C, with Python's lock held all the time."""
+    ctypes.PyDLL(None).sleep(seconds)
+    return os.getpid()
+
+
+@action
+def where() -> list:
+    return [context.worker, os.getpid()]
+
+
+@action
+def odd_worker_fails() -> int:
+    if context.worker % 2:
+        raise ValueError(f"worker {context.worker}")
+    return context.worker
