@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import support
-from ganger import Answer, CallFailed, Pool, PoolClosed, StartFailed
+from ganger import CallFailed, Pool, PoolClosed, StartFailed, WorkerOutcome
 
 VERSION = """
 import os
@@ -81,7 +81,7 @@ def test_the_same_can_be_awaited(tmp_path: Path) -> None:
             waits = asyncio.gather(pool.aready(), pool.adrained(), pool.abroadcast("add", {"a": 1}))
             await asyncio.sleep(0)
             gate.touch()
-            assert (await waits)[2] == [Answer(0, 2, None)]
+            assert (await waits)[2] == [WorkerOutcome(0, 2, None)]
             assert all(future.done() for future in futures)
 
     asyncio.run(main())

@@ -53,8 +53,8 @@ from ._generated.stats import CallInfo, FunctionInfo, Stats, WorkerStats
 
 _native.settle_in(_os.path.dirname(_os.path.abspath(__file__)), _sys.executable or None)
 
-from .answer import Answer  # noqa: E402
 from .future import CallFuture  # noqa: E402
+from .outcome import WorkerOutcome  # noqa: E402
 from .pool import Pool  # noqa: E402
 from .tracing import trace_context  # noqa: E402
 
@@ -64,7 +64,6 @@ if _TYPE_CHECKING:
 __version__ = _native.__version__
 
 __all__ = [
-    "Answer",
     "CallFailed",
     "CallFuture",
     "CallInfo",
@@ -100,6 +99,7 @@ __all__ = [
     "WorkerDeath",
     "WorkerExitEvent",
     "WorkerLogEvent",
+    "WorkerOutcome",
     "WorkerReadyEvent",
     "WorkerRecycleEvent",
     "WorkerStartEvent",

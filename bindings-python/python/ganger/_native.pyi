@@ -13,7 +13,7 @@ __version__: str
 
 _Options: TypeAlias = dict[str, object]
 _Condition: TypeAlias = Literal["warm", "ready", "drained"]
-_Answers: TypeAlias = list[tuple[int, Any, BaseException | None]]
+_Outcomes: TypeAlias = list[tuple[int, Any, BaseException | None]]
 
 def settle_in(home: str, executable: str | None) -> None: ...
 def rest() -> None: ...
@@ -48,10 +48,10 @@ class Pool:
     def submit_pickled(
         self, function: str, arguments: bytes, options: _Options | None = None, wait: bool = False, /
     ) -> Call: ...
-    def broadcast(self, function: str, value: object, options: _Options | None = None, /) -> _Answers: ...
+    def broadcast(self, function: str, value: object, options: _Options | None = None, /) -> _Outcomes: ...
     def broadcast_soon(
         self,
-        future: PoolFuture[_Answers],
+        future: PoolFuture[_Outcomes],
         function: str,
         value: object,
         options: _Options | None = None,

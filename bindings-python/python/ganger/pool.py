@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast, o
 
 from . import _native, exit, mapping, reporting, tracing
 from ._generated.options import CallOptions, Limit, PoolOptions
-from .answer import Answer
 from .awaiting import PoolFuture
 from .future import CallFuture
 from .listeners import Listener, Listeners
+from .outcome import WorkerOutcome
 
 if TYPE_CHECKING:
     from ._generated import events
@@ -78,23 +78,23 @@ class Pool:
 
     def broadcast(
         self, function: str, value: object = None, /, **options: Unpack[CallOptions]
-    ) -> list[Answer]:
+    ) -> list[WorkerOutcome]:
         """Calls a function once on every worker that is ready now, ahead of the calls that wait.
 
-        Returns the answers, errors among them, in the order of the workers; none if no worker is ready.
+        Returns what became of each, in the order of the workers; none if no worker is ready.
         """
         tracing.add_to(options)
-        answers = self._native.broadcast(function, value, cast("dict[str, object]", options))
-        return [Answer(*answer) for answer in answers]
+        outcomes = self._native.broadcast(function, value, cast("dict[str, object]", options))
+        return [WorkerOutcome(*outcome) for outcome in outcomes]
 
     async def abroadcast(
         self, function: str, value: object = None, /, **options: Unpack[CallOptions]
-    ) -> list[Answer]:
+    ) -> list[WorkerOutcome]:
         """As ``broadcast``, without blocking the event loop."""
         tracing.add_to(options)
         future = PoolFuture[Any]()
         self._native.broadcast_soon(future, function, value, cast("dict[str, object]", options))
-        return [Answer(*answer) for answer in await future]
+        return [WorkerOutcome(*outcome) for outcome in await future]
 
     def map(
         self,

@@ -1,12 +1,12 @@
-"""What one worker answered to a broadcast."""
+"""What became of a broadcast on one worker."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 
-class Answer(NamedTuple):
-    """The answer of one worker: its value, or the error in its place."""
+class WorkerOutcome(NamedTuple):
+    """What one worker answered: a value, or the error in its place."""
 
     # The worker's place in the pool.
     worker: int
