@@ -13,7 +13,7 @@ use crate::timers::TimerKey;
 use crate::worker::{Leaving, Origin, Worker};
 
 /// A worker that is busy is looked at again no sooner, however short the interval.
-const SHORTEST_LOOK: Duration = Duration::from_millis(10);
+const SHORTEST_LOOK: Duration = Duration::from_millis(100);
 
 impl Scheduler {
     /// A worker has become ready: its clocks begin.

@@ -197,24 +197,26 @@ fn closing_while_a_replacement_starts_ends_cleanly() {
 
 #[test]
 fn a_replacement_that_breaks_the_protocol_while_the_pool_ends_leaves_no_clock_behind() {
-    let mut simulator = about_to_be_replaced(Start::ReadyAfter(ms(500)));
+    let mut simulator = Simulator::new(config());
+    simulator.script_starts([Start::ReadyButStays(ms(5)), Start::Hangs]);
+    simulator.warm(1);
     simulator.run_for(ms(100));
+    simulator.reload();
     simulator.tell(Input::Violated { worker: worker(1, 0) });
-    simulator.terminate();
-    simulator.run_out();
+    simulator.close(None);
+    simulator.run_for(ms(50_000));
+    assert_eq!(simulator.scheduler().phase(), PoolPhase::Closed);
     assert_eq!(simulator.scheduler().poll_timeout(), None);
 }
 
 #[test]
-fn the_next_replacement_waits_for_a_pool_that_starts_badly() {
-    let mut simulator = warm(Config { workers: 2, max_age: Some(ms(1_000)), ..config() });
+fn replacements_wait_like_all_starts_when_a_pool_starts_badly() {
+    let mut simulator = warm(Config { workers: 2, ..config() });
     simulator.script_starts([fails()]);
-    simulator.run_for(ms(800));
     simulator.slay(worker(1, 0), Exit::Signal(11));
-    simulator.run_for(ms(90));
-    let before = simulator.history().moments_of("spawn").len();
-    simulator.script_starts([fails()]);
-    simulator.slay(worker(0, 0), Exit::Signal(11));
     simulator.run_for(ms(1));
-    assert!(simulator.history().moments_of("spawn").len() <= before + 1);
+    simulator.reload();
+    assert_eq!(simulator.history().moments_of("[recycle").len(), 0, "a start failed just now");
+    simulator.run_for(ms(1_000));
+    assert_eq!(simulator.history().moments_of("[recycle 0.0")[0], 301, "200 ms later");
 }

@@ -94,7 +94,8 @@ impl World {
                 Some(input)
             }
             Happening::Pong(worker) => {
-                self.processes.get(&worker)?.calls.is_empty().then_some(Input::Pong { worker })
+                let process = self.processes.get(&worker)?;
+                (process.calls.is_empty() && !process.mute).then_some(Input::Pong { worker })
             }
             Happening::Sample(worker) => {
                 let (process, footprint) = (self.processes.get(&worker)?, self.footprint?);
@@ -129,7 +130,10 @@ impl World {
             &Action::Assign { worker, call, attempt, .. } => self.run(now, worker, call, attempt),
             &Action::Cancel { worker, call, .. } => self.ask_to_stop(now, worker, call),
             &Action::Stop { worker, .. } => {
-                if self.processes.get(&worker).is_some_and(|process| !process.stays) {
+                let Some(process) = self.processes.get_mut(&worker) else { return };
+                // Whoever is on his way out says nothing more.
+                process.mute = true;
+                if !process.stays {
                     self.plan(now.after(KILL_TAKES), Happening::Death(worker, Exit::Code(0)));
                 }
             }
@@ -140,9 +144,7 @@ impl World {
                 }
             }
             &Action::Ping { worker } => {
-                if self.processes.get(&worker).is_some_and(|process| !process.mute) {
-                    self.plan(now.after(PONG_TAKES), Happening::Pong(worker));
-                }
+                self.plan(now.after(PONG_TAKES), Happening::Pong(worker));
             }
             Action::Admitted { .. }
             | Action::Refuse { .. }

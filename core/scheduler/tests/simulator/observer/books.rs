@@ -13,7 +13,7 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 /// What the world takes to carry out a kill, with something to spare.
 const KILLS_TAKE: Duration = Duration::from_millis(5);
 /// A worker that is busy when the clock strikes is looked at again no sooner.
-const SHORTEST_LOOK: Duration = Duration::from_millis(10);
+const SHORTEST_LOOK: Duration = Duration::from_millis(100);
 
 impl Observer {
     pub(super) fn check_forsaken(&self, now: Timestamp) -> Verdict {
