@@ -61,6 +61,14 @@ impl Shared {
         });
     }
 
+    /// What a worker uses before its first call, if it has a limit: one that begins above it would be replaced for ever. Microseconds
+    /// for one young process, so that it may be asked on the IO thread.
+    pub(crate) fn memory_at_start(&self, pid: u32) -> Option<u64> {
+        self.options.max_memory?;
+        let mut sampler = self.sampler.lock().unwrap_or_else(PoisonError::into_inner);
+        sampler.sample(&[pid]).first().copied().flatten().map(Memory::private_bytes)
+    }
+
     /// Processes of one tree may share pages that each counts: asked more closely before it counts as too much.
     fn confirmed(&self, memory: Memory, confirm: impl FnOnce() -> Option<u64>) -> u64 {
         let bytes = memory.private_bytes();

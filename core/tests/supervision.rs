@@ -209,3 +209,17 @@ fn each_worker_has_a_device_of_its_own_and_few_threads() {
     assert_eq!(text(call(&pool, "threads", json!({}))), "2");
     pool.close_blocking(Some(PATIENCE));
 }
+
+#[test]
+fn a_limit_below_what_a_worker_begins_with_is_told_once_and_given_up() {
+    let pool = heavy(json!({ "max_memory": "2mb" }));
+    let heard = events(&pool);
+    let first = integer(call(&pool, "pid", json!({})));
+    until("it was told", || heard.lock().unwrap().iter().any(|event| matches!(event, Event::Warning(_))));
+    for _ in 0..20 {
+        assert_eq!(integer(call(&pool, "nap", json!(0.1))), first, "replacing it would never end");
+    }
+    let warnings = heard.lock().unwrap().iter().filter(|event| matches!(event, Event::Warning(_))).count();
+    assert_eq!((warnings, pool.stats().recycled.memory), (1, 0));
+    pool.close_blocking(Some(PATIENCE));
+}

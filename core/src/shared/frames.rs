@@ -179,12 +179,16 @@ impl Books {
         let ready = Ready::decode(&frame.body).map_err(|error| error.to_string())?;
         let functions: Arc<[Contract]> = ready.functions.into();
         let member = self.crew.get_mut(&heard.worker).ok_or("a READY after the end")?;
+        let member_pid = member.pid();
         match std::mem::replace(&mut member.handshake, Handshake::Silent) {
             Handshake::Welcomed => member.handshake = Handshake::Ready(Arc::clone(&functions)),
             Handshake::Silent => return Err("READY before HELLO".to_owned()),
             Handshake::Ready(..) => return Err("a second READY".to_owned()),
         }
         self.learn(&functions, heard.now, aftermath);
+        if let Some(memory) = member_pid.and_then(|pid| heard.shared.memory_at_start(pid)) {
+            self.tell(heard.now, News::Sample { worker: heard.worker, memory }, aftermath);
+        }
         self.tell(heard.now, News::Ready { worker: heard.worker }, aftermath);
         Ok(())
     }
