@@ -50,38 +50,58 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGABRT'])
     assert.notEqual(await pool.call('pid'), pid)
   })
 
+const python = (head, body) => `import os, signal, sys\nfrom ganger_worker import action, shutdown\n${head}
+@action
+def f(): return 1
+@shutdown
+def leave():
+    ${body}
+`
 const ends = {
-  'exit 0': 'process.exit(0)',
-  'exit 1': 'process.exit(1)',
-  SIGKILL: "process.kill(process.pid, 'SIGKILL')",
-  abort: 'process.abort()',
+  'exit 0': { Node: 'process.exit(0)', Python: 'os._exit(0)' },
+  'exit 1': { Node: 'process.exit(1)', Python: 'os._exit(1)' },
+  SIGKILL: { Node: "process.kill(process.pid, 'SIGKILL')", Python: 'os.kill(os.getpid(), signal.SIGKILL)' },
+  abort: { Node: 'process.abort()', Python: 'os.abort()' },
 }
-for (const [how, code] of Object.entries(ends)) {
-  test(`${how} before ready is START_FAILED`, async (t) => {
-    const file = scratch(t, 'worker.mjs')
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, `console.error('about to end'); ${code}; await new Promise(() => {}); export const f = () => 1`)
-    const pool = open(t, { node: file })
-    const exits = record(pool, 'worker:exit')
-    const error = await failure(pool.call('f'))
-    assert.equal(error.code, 'START_FAILED')
-    assert.match(error.worker.stderrTail, /about to end/)
-    assert.ok(exits.every((exit) => exit.reason === 'start-failed'))
-  })
+const before = {
+  Node: (end) => `console.error('about to end'); ${end}; await new Promise(() => {}); export const f = () => 1`,
+  Python: (end) => python(`print('about to end', file=sys.stderr)\n${end}`, 'pass'),
+}
+const stopping = {
+  Node: (end) => `export const ganger = { shutdown: () => { ${end} } }; export const f = () => 1`,
+  Python: (end) => python('', end),
+}
+const files = { Node: 'worker.mjs', Python: 'worker.py' }
 
-  test(`${how} while stopping disturbs no close`, async (t) => {
-    const file = scratch(t, 'worker.mjs')
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, `export const ganger = { shutdown: () => { ${code} } }; export const f = () => 1`)
-    const pool = open(t, { node: file })
-    const exits = record(pool, 'worker:exit')
-    assert.equal(await pool.call('f'), 1)
-    await pool.close()
-    assert.equal(exits.length, 1)
-    const expected = how.startsWith('exit') ? Number(how.at(-1)) : null
-    assert.deepEqual([exits[0].code, exits[0].running], [expected, 0])
-  })
-}
+for (const [how, codes] of Object.entries(ends))
+  for (const [language, name] of Object.entries(files)) {
+    const worker = (t, code) => {
+      const file = scratch(t, name)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, code)
+      return { [language.toLowerCase()]: file }
+    }
+
+    test(`${language}: ${how} before ready is START_FAILED`, async (t) => {
+      const pool = open(t, worker(t, before[language](codes[language])))
+      const exits = record(pool, 'worker:exit')
+      const error = await failure(pool.call('f'))
+      assert.equal(error.code, 'START_FAILED')
+      assert.match(error.worker.stderrTail, /about to end/)
+      assert.ok(exits.every((exit) => exit.reason === 'start-failed'))
+    })
+
+    test(`${language}: ${how} while stopping disturbs no close, and is no crash`, async (t) => {
+      const pool = open(t, worker(t, stopping[language](codes[language])))
+      const exits = record(pool, 'worker:exit')
+      assert.equal(await pool.call('f'), 1)
+      await pool.close()
+      assert.equal(exits.length, 1)
+      const expected = how.startsWith('exit') ? Number(how.at(-1)) : null
+      assert.deepEqual([exits[0].code, exits[0].running, exits[0].reason], [expected, 0, 'shutdown'])
+      assert.deepEqual([pool.stats().crashed, pool.stats().failed], [0, 0])
+    })
+  }
 
 test('a worker that hangs in its shutdown hook is killed after stopTimeout', async (t) => {
   const file = scratch(t, 'worker.mjs')

@@ -1,0 +1,111 @@
+// Workers are replaced before they hurt, and nobody waits for it.
+
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { test } from 'node:test'
+import { eventually, killed, leaveNothing, open, record, scratch, workers } from './support.mjs'
+
+leaveNothing()
+
+const heavy = { Node: { node: workers('heavy.mjs') }, Python: { python: workers('heavy.py') } }
+const LOAD_MS = 800
+
+for (const [language, worker] of Object.entries(heavy))
+  for (const callers of [1, 8])
+    test(`${language}: maxCalls under ${callers} callers fails no call and lets none wait for the load`, async (t) => {
+      const env = { LOAD_SECONDS: String(LOAD_MS / 1000) }
+      const pool = open(t, { ...worker, maxCalls: 40, env })
+      const seen = record(pool, 'worker:recycle', 'worker:ready', 'worker:exit')
+      const calls = { during: 0, slowest: 0 }
+      await pool.ready().then(() => pool.call('pid'))
+      const loading = () => seen.at(-1)?.name === 'worker:recycle'
+      const caller = async () => {
+        while (seen.filter((event) => event.name === 'worker:exit').length < 2) {
+          const began = performance.now()
+          await pool.call('nap', 5)
+          calls.slowest = Math.max(calls.slowest, performance.now() - began)
+          if (loading()) calls.during++
+        }
+      }
+      await Promise.all(Array.from({ length: callers }, caller))
+      assert.ok(calls.during > 10, `${calls.during} calls were served while a replacement was loading`)
+      assert.ok(calls.slowest < LOAD_MS * 0.75, `one took ${calls.slowest} ms`)
+      await eventually(() => pool.stats().workers === 1)
+      const { failed, crashed, recycled } = pool.stats()
+      assert.deepEqual([failed, crashed], [0, 0])
+      assert.ok(recycled.calls >= 2)
+      const recycle = seen.find((event) => event.name === 'worker:recycle')
+      assert.deepEqual([recycle.reason, recycle.cold, recycle.worker], ['calls', false, 0])
+      assert.ok(recycle.calls >= 36 && recycle.pid > 0, JSON.stringify(recycle))
+      const exits = seen.filter((event) => event.name === 'worker:exit')
+      assert.ok(exits.every((exit) => exit.reason === 'recycled' && exit.running === 0 && exit.code === 0))
+    })
+
+for (const [language, worker] of Object.entries(heavy))
+  test(`${language}: a leaking worker is replaced for its memory, and nothing fails`, async (t) => {
+    const pool = open(t, { ...worker, maxMemory: '150mb' })
+    const recycles = record(pool, 'worker:recycle')
+    const first = await pool.call('pid')
+    await eventually(async () => (await pool.call('leak', 5)) !== first)
+    assert.deepEqual([recycles[0].reason, recycles[0].pid], ['memory', first])
+    assert.ok(recycles[0].memory > 130e6, `${recycles[0].memory} bytes`)
+    await killed(first)
+    const { failed, crashed, recycled } = pool.stats()
+    assert.deepEqual([failed, crashed], [0, 0])
+    assert.ok(recycled.memory >= 1)
+  })
+
+test('a fresh worker above maxMemory is warned of once, and the process hears it when nobody listens', async (t) => {
+  const warnings = []
+  const warned = (warning) => warnings.push(warning)
+  process.on('warning', warned)
+  t.after(() => process.off('warning', warned))
+  const deaf = open(t, { ...heavy.Node, maxMemory: '5mb', name: 'deaf' })
+  const heard = open(t, { ...heavy.Node, maxMemory: '5mb', name: 'heard' })
+  const events = record(heard, 'warning')
+  await Promise.all([deaf.warm(), heard.warm()])
+  await eventually(() => warnings.some((it) => /pool deaf: .*memory/.test(it.message)) && events.length > 0)
+  assert.equal(await deaf.call('nap', 1500), await deaf.call('pid'), 'it is not replaced over and over')
+  assert.equal(warnings.filter((it) => it.name === 'GangerWarning').length, 1, String(warnings))
+  assert.equal(events[0].pool, 'heard')
+})
+
+for (const [language, name, code] of [
+  ['Node', 'worker.mjs', (version) => `export const version = () => ${version}\n`],
+  ['Python', 'worker.py', (version) => `from ganger_worker import action\n@action\ndef version(): return ${version}\n`],
+])
+  test(`${language}: changed code is loaded, and code that cannot start keeps the old worker`, async (t) => {
+    const file = scratch(t, name)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, code(1))
+    const pool = open(t, { [language.toLowerCase()]: file, watch: true })
+    const seen = record(pool, 'reload', 'worker:recycle', 'worker:exit')
+    const of = (event) => seen.filter((it) => it.name === event)
+    assert.equal(await pool.call('version'), 1)
+    writeFileSync(file, code('('))
+    await eventually(async () => {
+      assert.equal(await pool.call('version'), 1, 'the old worker serves on')
+      return of('worker:exit').length > 0
+    })
+    assert.deepEqual([of('worker:exit')[0].reason, of('worker:recycle')[0].reason], ['start-failed', 'reload'])
+    assert.ok(of('reload')[0].files.some((changed) => changed.endsWith(name)))
+    writeFileSync(file, code(2))
+    await eventually(async () => (await pool.call('version')) === 2)
+    assert.deepEqual([pool.stats().failed, pool.stats().crashed], [0, 0])
+  })
+
+test('reload replaces every worker, ready before the old one leaves', async (t) => {
+  const pool = open(t, { ...heavy.Node, workers: 2 })
+  await pool.warm()
+  const before = pool.stats().details.map((worker) => worker.pid)
+  const seen = record(pool, 'worker:ready', 'worker:exit')
+  pool.reload()
+  await eventually(() => seen.filter((event) => event.name === 'worker:exit').length === 2)
+  assert.deepEqual(
+    seen.map((event) => event.name),
+    ['worker:ready', 'worker:exit', 'worker:ready', 'worker:exit'],
+  )
+  assert.ok(pool.stats().details.every((worker) => !before.includes(worker.pid)))
+  assert.deepEqual([pool.stats().recycled.reload, pool.stats().workers], [2, 2])
+})
