@@ -1,6 +1,6 @@
 """Builds what users install: two wheels and two npm packages for this platform, in dist/.
 
-    python tests/dist/build.py
+python tests/dist/build.py
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def build_npm(folder: str, script: str) -> None:
 
 
 def run(command: list[str], directory: Path = ROOT) -> None:
-    environment = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path}
     subprocess.run(command, cwd=directory, env=environment, check=True, stdout=sys.stderr)
 
 

@@ -1,4 +1,7 @@
-"""The packages, installed where nothing else is: no clone beside them, no compiler on the path. Runs the README's snippets."""
+"""The packages, installed where nothing else is: no clone beside them, no compiler on the path.
+
+Runs the README's snippets.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,16 +29,17 @@ def snippets() -> dict[str, str]:
 
 def printed(file: str) -> list[str]:
     """What the snippet's own comments say that it prints."""
-    return [line.split("// → " if file.endswith("mjs") else "# → ")[1] for line in snippets()[file].splitlines() if "→ " in line]
+    mark = "// → " if file.endswith("mjs") else "# → "
+    return [line.split(mark)[1] for line in snippets()[file].splitlines() if "→ " in line]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("elsewhere")
     for file, text in snippets().items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(text)
-    yield folder
+    return folder
 
 
 def bare_environment(place: Path, *programs: Path) -> dict[str, str]:
@@ -53,7 +56,13 @@ def bare_environment(place: Path, *programs: Path) -> dict[str, str]:
 
 def run(command: list[str], place: Path, environment: dict[str, str] | None = None) -> list[str]:
     done = subprocess.run(
-        command, cwd=place, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+        command,
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout.splitlines()
@@ -88,7 +97,7 @@ def test_the_wheels_run_the_readme(place: Path) -> None:
 
 def test_a_wheel_runs_node_workers_that_nobody_installed(place: Path) -> None:
     (place / "shout.mjs").write_text("export const shout = (text) => text.toUpperCase()\n")
-    program = 'from ganger import Pool\nwith Pool(node="shout.mjs", workers=1) as pool:\n    print(pool.call("shout", "hi"))\n'
-    (place / "mixed.py").write_text(program)
+    pool = 'with Pool(node="shout.mjs", workers=1) as pool:\n    print(pool.call("shout", "hi"))\n'
+    (place / "mixed.py").write_text(f"from ganger import Pool\n{pool}")
     environment = bare_environment(place, node_program())
     assert run(["venv/bin/python", "mixed.py"], place, environment) == ["HI"]
