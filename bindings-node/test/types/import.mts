@@ -1,6 +1,15 @@
 // What an app in TypeScript sees that imports the package. Compiled by `npm run check`, never run.
 
-import { type Call, type CallOptions, GangerError, isGangerError, Pool, type PoolOptions, type Stats } from 'ganger'
+import {
+  type Call,
+  type CallOptions,
+  GangerError,
+  isGangerError,
+  type Logger,
+  Pool,
+  type PoolOptions,
+  type Stats,
+} from 'ganger'
 
 const options: PoolOptions = { python: 'workers/', workers: 4, timeout: '1m30s', maxPayload: '512mb', env: { A: null } }
 const pool = new Pool(options)
@@ -31,6 +40,17 @@ try {
   }
 }
 
+await pool.warm()
+await pool.warm(2)
+await Promise.all([pool.ready(), pool.drained()])
+pool.reload()
+for (const outcome of await pool.broadcast<number>('pid', null, { timeout: '1s' })) {
+  const shown: number | unknown = outcome.status === 'fulfilled' ? outcome.value : outcome.reason
+  console.log(outcome.worker, shown)
+}
+const logging: Logger = console
+export const logged: PoolOptions = { node: 'x', logger: logging, whenFull: 'wait', devices: ['cuda:0'] }
+
 const disposable: AsyncDisposable = pool
 await disposable[Symbol.asyncDispose]()
 await pool.close({ timeout: 'never' })
@@ -41,3 +61,7 @@ pool.on('worker:exits', () => {})
 export const wrong: PoolOptions = { pythn: 'x' }
 // @ts-expect-error an option of a pool
 export const misplaced: CallOptions = { workers: 1 }
+// @ts-expect-error a broadcast never repeats
+export const repeated = pool.broadcast('f', null, { idempotent: true })
+// @ts-expect-error a logger without its methods
+export const mute: PoolOptions = { node: 'x', logger: { info: console.info } }

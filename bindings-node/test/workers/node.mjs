@@ -58,3 +58,7 @@ export function grandchildPrints() {
 }
 
 export const traced = (_input, context) => ({ trace: context.trace, attempt: context.attempt })
+
+export function logs(_input, context) {
+  for (const level of ['debug', 'info', 'warn', 'error']) context.log[level](`at ${level}`, { n: level })
+}

@@ -101,3 +101,13 @@ def last_words(lines: int) -> None:
     print("the very last", file=sys.stderr)
     sys.stdout.flush()
     os._exit(1)
+
+
+@action
+def traced() -> dict[str, Any]:
+    return {"trace": dict(context.trace), "attempt": context.attempt}
+
+
+@action
+def log_critical() -> None:
+    context.log.critical("going down")

@@ -1,0 +1,45 @@
+// Large payloads both ways at once: nothing waits for each other's end, and the app's thread goes on turning.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { leaveNothing, nodeWorker, open, pythonWorker } from './support.mjs'
+
+leaveNothing()
+
+const SIZE = 40_000_000
+
+for (const [language, worker] of [
+  ['Node', nodeWorker],
+  ['Python', pythonWorker],
+])
+  test(`${language}: 40 MB each way at the same time, and small calls beside them`, async (t) => {
+    const pool = open(t, { ...worker, workers: 2, concurrency: 2 })
+    await pool.warm()
+    const inputs = [1, 2, 3, 4].map((fill) => Buffer.alloc(SIZE, fill))
+    const drift = watchDrift()
+    const large = inputs.map((input) => pool.call('echo', input))
+    let going = true
+    const all = Promise.all(large).finally(() => (going = false))
+    let beside = 0
+    for (; going; beside++) assert.equal(await pool.call('echo', beside), beside)
+    for (const [index, echoed] of (await all).entries()) assert.ok(inputs[index].equals(echoed))
+    const { most, turns } = drift()
+    t.diagnostic(`the longest turn of the app's thread was ${most.toFixed(0)} ms of ${turns}; ${beside} calls beside`)
+    assert.ok(turns > 0, 'timers ran meanwhile')
+    assert.equal(pool.stats().failed, 0)
+  })
+
+/** How late a timer of 5 ms comes, at most, until it is asked. */
+function watchDrift() {
+  let [last, most, turns] = [performance.now(), 0, 0]
+  const timer = setInterval(() => {
+    const now = performance.now()
+    most = Math.max(most, now - last - 5)
+    last = now
+    turns++
+  }, 5)
+  return () => {
+    clearInterval(timer)
+    return { most, turns }
+  }
+}
