@@ -18,7 +18,7 @@ pub(crate) fn launch(options: &PoolOptions) -> Result<Launch, SdkMissing> {
         argv: argv(&options.worker)?,
         directory: options.cwd.clone(),
         // The pool's own variables come last: they may say otherwise.
-        environment: inner_threads(options).chain(variables).collect(),
+        environment: inner_threads(options).chain(fresh_code(options)).chain(variables).collect(),
         memory_limit: options.memory_limit,
         ..Launch::default()
     })
@@ -41,6 +41,13 @@ const THREAD_VARIABLES: [&str; 6] = [
     "OPENBLAS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 ];
+
+/// Python takes byte code for current if its source has the same size and second: a file that is changed twice in a second would run
+/// as it was. Watched workers write none.
+fn fresh_code(options: &PoolOptions) -> Option<(OsString, Option<OsString>)> {
+    let watched = options.watch.is_some() && matches!(options.worker, WorkerCommand::Python { .. });
+    watched.then(|| ("PYTHONDONTWRITEBYTECODE".into(), Some("1".into())))
+}
 
 fn inner_threads(options: &PoolOptions) -> impl Iterator<Item = (OsString, Option<OsString>)> + use<> {
     let threads = options.inner_threads.map(|threads| threads.to_string());
