@@ -26,7 +26,7 @@ bench: release ## Ours against the peers in one run, with ratios; BENCH=--quick 
 	@$(PY) tests/bench/run.py $(BENCH)
 
 .PHONY: lint
-lint: venv worker-node-modules node-modules ## Formatting, lints and strict types of all languages; the laws
+lint: node ## Formatting, lints and strict types of all languages; the laws
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	$(PY) -m ruff check --quiet worker-sdk/python bindings-python examples tests
