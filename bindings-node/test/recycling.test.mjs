@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
+import { eventNames } from 'ganger'
 import { eventually, killed, leaveNothing, open, record, scratch, workers } from './support.mjs'
 
 leaveNothing()
@@ -94,6 +95,22 @@ for (const [language, name, code] of [
     await eventually(async () => (await pool.call('version')) === 2)
     assert.deepEqual([pool.stats().failed, pool.stats().crashed], [0, 0])
   })
+
+test('why new code could not start is told', {
+  todo: 'no event carries the error of a failed replacement',
+}, async (t) => {
+  const file = scratch(t, 'worker.py')
+  mkdirSync(dirname(file), { recursive: true })
+  const write = (body) => writeFileSync(file, `from ganger_worker import action\n@action\ndef f(): return ${body}\n`)
+  write(1)
+  const pool = open(t, { python: file, watch: true })
+  const seen = record(pool, ...eventNames)
+  await pool.call('f')
+  write('(')
+  await eventually(() => seen.some((event) => event.name === 'worker:exit'))
+  // What is told about a start is told before its worker's exit, or with it.
+  assert.match(JSON.stringify(seen), /SyntaxError/)
+})
 
 test('reload replaces every worker, ready before the old one leaves', async (t) => {
   const pool = open(t, { ...heavy.Node, workers: 2 })
