@@ -53,6 +53,9 @@ test-dist: dist ## Installs dist/ where nothing else is and runs the README's sn
 audit: ## Licences, bans and advisories of every dependency (needs cargo-deny)
 	cargo deny check
 
+.PHONY: chaos
+chaos: test-chaos ## Kills, floods and memory bombs from both languages; GANGER_CHAOS=long for minutes of it
+
 .PHONY: fuzz
 fuzz: ## The decoder under libFuzzer for a minute (needs cargo-fuzz)
 	cd worker-sdk/protocol && cargo fuzz run decoder -- -max_total_time=60
@@ -81,6 +84,11 @@ test-node: node programs
 .PHONY: test-examples
 test-examples: python node
 	$(PY) -m pytest -q examples
+
+.PHONY: test-chaos
+test-chaos: python node
+	$(PY) -m pytest -q tests/chaos
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" node --test tests/chaos/*.test.mjs
 
 # What suites start that no cargo test builds for them.
 .PHONY: programs
