@@ -119,10 +119,13 @@ test('reload replaces every worker, ready before the old one leaves', async (t) 
   const seen = record(pool, 'worker:ready', 'worker:exit')
   pool.reload()
   await eventually(() => seen.filter((event) => event.name === 'worker:exit').length === 2)
-  assert.deepEqual(
-    seen.map((event) => event.name),
-    ['worker:ready', 'worker:exit', 'worker:ready', 'worker:exit'],
-  )
+  // The second replacement may be ready before the first old one has taken its leave.
+  const count = (names, name) => names.filter((other) => other === name).length
+  const names = seen.map((event) => event.name)
+  assert.equal(count(names, 'worker:ready'), 2)
+  for (const [index, name] of names.entries())
+    if (name === 'worker:exit')
+      assert.ok(count(names.slice(0, index), 'worker:ready') > count(names.slice(0, index), 'worker:exit'), `${names}`)
   assert.ok(pool.stats().details.every((worker) => !before.includes(worker.pid)))
   assert.deepEqual([pool.stats().recycled.reload, pool.stats().workers], [2, 2])
 })
