@@ -111,6 +111,12 @@ def test_few_small_payloads_need_no_msgspec(tmp_path: Path) -> None:
         assert "msgspec" not in host.result("loaded")
 
 
+def test_bytes_of_any_length_need_no_msgspec(tmp_path: Path) -> None:
+    with started(tmp_path) as host:
+        assert host.result("same", b"x" * 300_000) == b"x" * 300_000
+        assert "msgspec" not in host.result("loaded")
+
+
 @pytest.mark.parametrize("value", ["x" * 2000, list(range(500)), b"x" * 2000], ids=["str", "list", "bytes"])
 def test_a_large_payload_is_left_to_msgspec(tmp_path: Path, value: object) -> None:
     with started(tmp_path) as host:
@@ -144,3 +150,38 @@ def modules(tmp_path: Path, code: str, concurrency: int = 1) -> set[str]:
     with Host.start(write(tmp_path, "workers.py", code), concurrency=concurrency) as host:
         host.ready()
         return set(host.result("loaded")) - set(bare.split()) - {"workers"}
+
+
+FITTING: list[dict[str, object]] = [
+    {"a": 1},
+    {"a": 1, "b": 2.5, "c": "text", "d": True, "e": b"bytes"},
+    {"a": 1, "e": None, "f": ["x", "y"], "g": {"key": [1, 2]}, "h": [1, None]},
+]
+OTHERS: list[dict[str, object]] = [{"a": 1, "b": 2}, {"a": 1, "e": "Ynl0ZXM="}]
+
+
+@pytest.mark.parametrize("value", FITTING)
+def test_arguments_that_are_just_what_simple_hints_say_need_no_msgspec(
+    tmp_path: Path, value: dict[str, object]
+) -> None:
+    with started(tmp_path, LOADED + HINTED) as host:
+        assert host.result("hinted", value) is None
+        assert "msgspec" not in host.result("loaded")
+
+
+@pytest.mark.parametrize("value", OTHERS)
+def test_what_has_to_be_converted_is_left_to_msgspec(tmp_path: Path, value: dict[str, object]) -> None:
+    with started(tmp_path, LOADED + HINTED) as host:
+        host.result("hinted", value)
+        assert "msgspec" in host.result("loaded")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": True}, {"a": 1.5}, {"a": 1, "c": b"c"}, {"a": 1, "f": ["x", 1]}, {"a": 1, "g": {"k": [None]}}],
+)
+def test_what_does_not_fit_is_refused_before_msgspec_is_there(
+    tmp_path: Path, value: dict[str, object]
+) -> None:
+    with started(tmp_path, LOADED + HINTED) as host:
+        assert host.error("hinted", value)["code"] == "INVALID_INPUT"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import values
-from .hints import EMPTY, schema
+from .hints import EMPTY, fits, schema
 from .protocol import Encoding
 from .typed import cast
 from .values import Refused
@@ -23,7 +23,11 @@ _NO_NAMES: Final[dict[str, Any]] = {}
 
 
 class Binding:
-    """Made once a function, used once a call. What the hints demand is compiled when a call needs it."""
+    """Made once a function, used once a call. What the hints demand is compiled when a call needs it.
+
+    While msgspec is not there anyway, arguments that are exactly what simple hints name do not need it: its
+    import would double the time of a start.
+    """
 
     def __init__(self, signature: Signature, name: str) -> None:
         self._signature = signature
@@ -43,7 +47,7 @@ class Binding:
             if shape == 0:
                 if payload == _NIL and self._free:
                     return (), _NO_NAMES
-                if not self._compiled:
+                if values.fast and not self._compiled:
                     self._compile()
                 fast = self._decode_fast
                 if fast is not None and payload and (payload[0] & 0xF0 == 0x80 or payload[0] in (0xDE, 0xDF)):
@@ -64,9 +68,6 @@ class Binding:
         raise Refused("$", f"a payload in an unknown encoding (0x{encoding:02x})")
 
     def _compile(self) -> None:
-        """Without hints this waits until msgspec is there anyway: our own codec serves as well until then."""
-        if not (self._typed or values.fast):
-            return
         values.use_msgspec()
         from .typing_rules import Rules
 
@@ -146,6 +147,8 @@ class Binding:
 
     def _converted(self, positional: tuple[Any, ...] | list[Any], named: dict[str, Any]) -> Arguments:
         if not self._compiled:
+            if not self._typed or (not values.fast and self._fits(positional, named)):
+                return positional, named
             self._compile()
         rules = self._rules
         if rules is None or not rules.any:
@@ -153,6 +156,13 @@ class Binding:
         sole = len(positional) == 1 and not named
         ready = [self._convert_at(rules, index, value, sole) for index, value in enumerate(positional)]
         return ready, {name: rules.convert(name, value, f"$.{name}") for name, value in named.items()}
+
+    def _fits(self, positional: tuple[Any, ...] | list[Any], named: dict[str, Any]) -> bool:
+        """Whether no hint would change or refuse an argument."""
+        at = zip(self._positional, positional, strict=False)
+        return all(value is it.default or fits(it.hint, value) for it, value in at) and all(
+            fits(self._by_name[name].hint, value) for name, value in named.items() if name in self._by_name
+        )
 
     def _convert_at(self, rules: Rules, index: int, value: Any, sole: bool) -> Any:
         if index >= len(self._positional) or value is self._positional[index].default:

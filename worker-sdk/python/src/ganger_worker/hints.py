@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from .typed import cast
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from types import FunctionType
     from typing import Any, Final
 
@@ -27,6 +30,7 @@ _SCHEMAS: Final[dict[Any, Schema]] = {
     dict: {"type": "object"},
 }
 _UNION = type(int | None)
+_FEW: Final = 32  # items that are looked at one by one
 
 
 def evaluated(hint: Any, function: FunctionType) -> Any:
@@ -61,11 +65,33 @@ def schema(hint: Any) -> Schema | None:
     return None
 
 
+def fits(hint: Any, value: object) -> bool:
+    """Whether a value is just what a hint says, with nothing to convert; False if that is not plain."""
+    if hint is EMPTY:
+        return True
+    kind = type(value)
+    if isinstance(hint, type) and hint in _SCHEMAS:
+        return kind is hint
+    origin: Any = getattr(hint, "__origin__", None)
+    arguments: Any = getattr(hint, "__args__", ())
+    if type(hint) is _UNION:
+        return any(fits(member, value) for member in arguments)
+    if origin is list and kind is list:
+        return _all_fit(arguments[0], cast("list[object]", value))
+    if origin is dict and kind is dict and arguments[0] is str:
+        return _all_fit(arguments[1], cast("dict[str, object]", value).values())
+    return False
+
+
 def is_mapping(hint: Any) -> bool:
     """Of a simple hint."""
     if hint is dict or getattr(hint, "__origin__", None) is dict:
         return True
     return type(None) in getattr(hint, "__args__", ()) and any(map(is_mapping, hint.__args__))
+
+
+def _all_fit(hint: Any, values: Collection[object]) -> bool:
+    return len(values) <= _FEW and all(fits(hint, value) for value in values)
 
 
 def _container(kind: str, key: str, content: Any) -> Schema | None:

@@ -21,6 +21,9 @@ __all__ = ["Refused", "decode", "decode_body", "depth", "encode", "encode_body",
 _FEW: Final = 32  # payloads
 _SMALL: Final = 1024  # bytes, or what takes about as long
 _LEAVES: Final = frozenset({type(None), bool, int, float})
+_BYTES: Final = frozenset({bytes, bytearray})
+# The first byte of a payload that is bytes or text, all of it one piece.
+_ONE_PIECE: Final = frozenset({0xC4, 0xC5, 0xC6, 0xD9, 0xDA, 0xDB})
 
 fast = False
 _used = 0
@@ -48,7 +51,7 @@ def _encode_first(value: object) -> bytes:
 
 
 def _decode_first(data: bytes | memoryview) -> object:
-    if _is_one_of_few() and len(data) < _SMALL:
+    if _is_one_of_few() and (len(data) < _SMALL or data[0] in _ONE_PIECE):
         return messagepack.decode(data)
     use_msgspec()
     return decode(data)
@@ -91,8 +94,10 @@ def _size(value: object, limit: int) -> int:
     kind = type(value)
     if kind in _LEAVES:
         return 8
-    if kind in (str, bytes, bytearray):
-        return 8 + len(cast("bytes", value))
+    if kind in _BYTES:
+        return 8  # of any length: one copy
+    if kind is str:
+        return 8 + len(cast("str", value))
     if kind not in (dict, list, tuple):
         return limit  # a type for which the codec has to import as much
     size = 8
