@@ -86,7 +86,7 @@ impl Pool {
         guarded(|| {
             self.open(py)?;
             let payload = encode::shared_or_copied(arguments);
-            let input = Input { encoding: Encoding::Pickle5, shape: Shape::Arguments, payload };
+            let input = Input::new(Encoding::Pickle5, Shape::Arguments, payload);
             let options = options::call(options)?;
             self.send(py, Call { function: function.into(), input, options }, wait)
         })

@@ -6,6 +6,7 @@ use bytes::Bytes;
 pub use ganger_protocol::Encoding;
 pub use ganger_protocol::message::Shape;
 
+use crate::arena::Block;
 use crate::error::Error;
 use crate::options::CallOptions;
 
@@ -18,17 +19,37 @@ pub struct Input {
     pub shape: Shape,
     /// The encoded bytes. They are kept until the call is settled, for another attempt.
     pub payload: Bytes,
+    /// Where in shared memory they lie, if they do.
+    pub(crate) block: Option<Block>,
+    /// They are what the app's value lets others look at, not a value of their own; a hint for the worker.
+    pub view: bool,
 }
 
 impl Input {
+    /// Encoded bytes.
+    pub fn new(encoding: Encoding, shape: Shape, payload: impl Into<Bytes>) -> Self {
+        Self { encoding, shape, payload: payload.into(), block: None, view: false }
+    }
+
     /// One value in MessagePack.
     pub fn message_pack(payload: impl Into<Bytes>) -> Self {
-        Self { encoding: Encoding::MessagePack, shape: Shape::Value, payload: payload.into() }
+        Self::new(Encoding::MessagePack, Shape::Value, payload)
     }
 
     /// One byte string.
     pub fn raw(payload: impl Into<Bytes>) -> Self {
-        Self { encoding: Encoding::Raw, shape: Shape::Value, payload: payload.into() }
+        Self::new(Encoding::Raw, Shape::Value, payload)
+    }
+
+    /// Encoded bytes that lie in shared memory already ([`Pool::reserve`](crate::Pool::reserve)).
+    pub fn shared(encoding: Encoding, shape: Shape, block: Block) -> Self {
+        Self { block: Some(block.clone()), ..Self::new(encoding, shape, Bytes::from_owner(block)) }
+    }
+
+    /// This input, marked as a view.
+    #[must_use]
+    pub fn as_view(self) -> Self {
+        Self { view: true, ..self }
     }
 }
 
@@ -37,8 +58,10 @@ impl Input {
 pub struct Reply {
     /// How `payload` is encoded.
     pub encoding: Encoding,
-    /// The encoded bytes.
+    /// The encoded bytes. They may lie in shared memory, which is in use as long as these live.
     pub payload: Bytes,
+    /// They are what the function's value lets others look at, not a value of their own.
+    pub view: bool,
     /// Attempts that it took.
     pub attempts: u32,
 }

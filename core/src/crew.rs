@@ -11,6 +11,7 @@ use ganger_scheduler::{Exit as ExitNews, Input as News, Timestamp, WorkerId};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use crate::arena::{InputArena, ResultArena};
 use crate::capture::Capture;
 use crate::error::{DeathCause, Signal, WorkerDeath};
 use crate::events::LogSource;
@@ -19,7 +20,7 @@ use crate::link::{Link, Listener, Tasks};
 use crate::process::{self, Child, Exit, Registered, WorkerProcess};
 use crate::sampler;
 use crate::shared::{
-    Aftermath, Books, Handshake, Member, Obituary, Process, Shared, StartFailure, WorkerNews,
+    Aftermath, Books, Handshake, Loans, Member, Obituary, Process, Shared, StartFailure, WorkerNews,
 };
 
 /// How long a process may live on after it closed its lanes before that is a violation.
@@ -46,10 +47,23 @@ pub(crate) fn start(shared: &Shared, worker: WorkerId) {
 /// The launch of one worker, bound to its device if it has one.
 fn bound(launch: &process::Launch, shared: &Shared, worker: WorkerId) -> process::Launch {
     let mut launch = launch.clone();
-    if let Some(device) = shared.books().crew.get(&worker).and_then(|member| member.device.clone()) {
+    let mut books = shared.books();
+    let Some(member) = books.crew.get_mut(&worker) else { return launch };
+    if let Some(device) = member.device.clone() {
         launch.environment.extend(device_variables(&device));
     }
+    if let Some((inputs, results)) = arenas(shared) {
+        launch.inherit = vec![Arc::clone(inputs.for_readers()), Arc::clone(results.for_worker())];
+        member.loans = Loans::of(inputs, results);
+    }
     launch
+}
+
+/// Of the pool and of one more worker; none if payloads go through the socket.
+fn arenas(shared: &Shared) -> Option<(InputArena, Arc<ResultArena>)> {
+    let inputs = shared.arena.clone()?;
+    let results = ResultArena::new(inputs.size()).ok()?;
+    Some((inputs, results))
 }
 
 /// Two lanes of a process that came by itself become a worker's.

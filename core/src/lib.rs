@@ -22,6 +22,7 @@
 #[cfg(not(unix))]
 compile_error!("Ganger runs on Unix systems only, so far");
 
+mod arena;
 mod call;
 mod capture;
 #[doc(hidden)]
@@ -49,6 +50,7 @@ pub mod stats;
 mod timer;
 mod watch;
 
+pub use arena::{Block, Reservation, SHARED_MEMORY_THRESHOLD};
 pub use call::{Call, Completion, Encoding, Gathered, Input, Outcome, Reply, Shape, Waiter};
 pub use endpoint::Invitation;
 pub use error::Error;

@@ -5,9 +5,10 @@ mod socket;
 
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ganger_protocol::{Assembler, Decoder, Frame, FrameError, Lane, Limits};
+use ganger_protocol::message::Release;
+use ganger_protocol::{Assembler, Decoder, Frame, FrameError, Kind, Lane, Limits};
 use tokio::task::JoinHandle;
 
 use outbox::Outbox;
@@ -17,6 +18,10 @@ use crate::process::Registered;
 
 /// What a reader takes before others get a turn on the IO thread.
 const TURN: usize = 256 * 1024;
+
+/// So many returned blocks, or bytes in them, are worth a frame of their own.
+const MANY_RETURNS: usize = 16;
+const MANY_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What a reader has to say. News of one lane comes in order.
 pub(crate) trait Listener: Send + Sync + 'static {
@@ -33,6 +38,14 @@ pub(crate) trait Listener: Send + Sync + 'static {
 pub(crate) struct Link {
     data: LaneEnd,
     control: LaneEnd,
+    returns: Mutex<Returns>,
+}
+
+/// Blocks of shared memory that the worker has not heard yet are free. They wait for the next call, which costs nothing.
+#[derive(Debug, Default)]
+struct Returns {
+    offsets: Vec<u64>,
+    bytes: u64,
 }
 
 #[derive(Debug)]
@@ -52,7 +65,8 @@ impl Link {
         let end = |stream, chunked| {
             io::Result::Ok(LaneEnd { socket: Socket::new(stream)?, outbox: Outbox::new(chunked) })
         };
-        Ok(Arc::new(Self { data: end(data, concurrency > 1)?, control: end(control, false)? }))
+        let (data, control) = (end(data, concurrency > 1)?, end(control, false)?);
+        Ok(Arc::new(Self { data, control, returns: Mutex::default() }))
     }
 
     /// Starts reading and, when callers cannot, writing.
@@ -71,7 +85,32 @@ impl Link {
 
     /// Puts a frame in line. Called under the pool's lock, which fixes the order.
     pub(crate) fn push(&self, lane: Lane, frame: Frame) {
+        if frame.kind == Kind::Call {
+            self.push_returns();
+        }
         self.end(lane).outbox.push(frame);
+    }
+
+    /// Tells the worker, soon, that a block of its arena is free.
+    pub(crate) fn release(&self, offset: u64, length: u64) {
+        let many = {
+            let mut returns = self.returns.lock().unwrap_or_else(PoisonError::into_inner);
+            returns.offsets.push(offset);
+            returns.bytes += length;
+            returns.offsets.len() >= MANY_RETURNS || returns.bytes >= MANY_BYTES
+        };
+        if many {
+            self.push_returns();
+            self.flush();
+        }
+    }
+
+    fn push_returns(&self) {
+        let returns = std::mem::take(&mut *self.returns.lock().unwrap_or_else(PoisonError::into_inner));
+        if !returns.offsets.is_empty() {
+            let body = Release { offsets: returns.offsets }.encode();
+            self.data.outbox.push(Frame::new(Kind::Release, 0).with_body(body));
+        }
     }
 
     /// Writes what was pushed. Called without the pool's lock.
@@ -213,8 +252,7 @@ fn collect(
 mod tests {
     use super::*;
     use crate::process::fork::ForkGate;
-    use ganger_protocol::{Encoding, Kind};
-    use std::sync::Mutex;
+    use ganger_protocol::Encoding;
     use std::time::Duration;
     use tokio::io::AsyncWriteExt;
 

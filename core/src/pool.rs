@@ -7,7 +7,8 @@ use ganger_protocol::message::Contract;
 use ganger_scheduler::{CallId, Input as News, PoolPhase};
 use tokio::sync::oneshot;
 
-use crate::call::{Call, Completion, Gathered, Outcome, Waiter};
+use crate::arena::{Reservation, SHARED_MEMORY_THRESHOLD};
+use crate::call::{Call, Completion, Gathered, Input, Outcome, Waiter};
 use crate::endpoint::{Endpoint, Invitation};
 use crate::error::Error;
 use crate::events::{Observer, SubscriptionId};
@@ -80,7 +81,12 @@ impl Pool {
             }
             return None;
         }
-        Some(self.0.shared.submit(call, completion, admitted))
+        Some(self.0.shared.submit(self.in_shared_memory(call), completion, admitted))
+    }
+
+    /// A block of shared memory to fill with an input: for [`Input::shared`], which copies it no more. None: there is no room, or no shared memory.
+    pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
+        if self.is_here() { self.0.shared.arena.as_ref()?.reserve(bytes) } else { None }
     }
 
     /// Makes one call on every worker that is ready now, before the calls that wait. `done` gets the worker's place in the pool and the outcome
@@ -233,6 +239,19 @@ impl Pool {
     /// False in a forked child, where not even a lock may be touched: its holder does not exist there.
     fn is_here(&self) -> bool {
         self.0.made_in.is_here()
+    }
+
+    /// A large input moves to shared memory, if there is room: on the caller's thread, once for all attempts.
+    fn in_shared_memory(&self, mut call: Call) -> Call {
+        let Input { encoding, shape, payload, block, view } = &call.input;
+        if block.is_none()
+            && payload.len() >= SHARED_MEMORY_THRESHOLD
+            && let Some(mut room) = self.reserve(payload.len())
+        {
+            room.copy_from_slice(payload);
+            call.input = Input { view: *view, ..Input::shared(*encoding, *shape, room.freeze()) };
+        }
+        call
     }
 
     fn await_condition(&self, condition: Condition, done: Waiter) {

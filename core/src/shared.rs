@@ -9,6 +9,7 @@ mod aftermath;
 mod books;
 mod declaring;
 mod frames;
+mod loans;
 mod looking;
 mod past;
 mod settling;
@@ -26,8 +27,10 @@ use tokio::runtime::Handle;
 pub(crate) use aftermath::Aftermath;
 pub(crate) use books::{Books, Closed, Handshake, Member, Obituary, Process, StartFailure};
 pub(crate) use frames::WorkerNews;
+pub(crate) use loans::Loans;
 pub(crate) use waits::Condition;
 
+use crate::arena::{InputArena, SHARED_MEMORY_THRESHOLD};
 use crate::call::{Call, Completion};
 use crate::crew::Lanes;
 use crate::events::Observers;
@@ -46,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) runtime: Handle,
     /// What a worker is started with, or why that cannot be said.
     pub(crate) launch: Result<Launch, String>,
+    /// Where large inputs lie, if they may and the system can.
+    pub(crate) arena: Option<InputArena>,
     pub(crate) observers: Observers,
     pub(crate) sampler: Mutex<Box<dyn Sampler>>,
     timer: Arc<Timer>,
@@ -58,6 +63,7 @@ impl Shared {
     pub(crate) fn new(options: PoolOptions, workers: u32, runtime: Handle) -> Arc<Self> {
         let books = Books::new(&options, workers);
         let launch = launch(&options).map_err(|missing| missing.to_string());
+        let arena = input_arena(&options);
         let observers = Observers::new();
         let timer = Arc::new(Timer::new());
         let shared = Arc::new_cyclic(|myself| Self {
@@ -65,6 +71,7 @@ impl Shared {
             workers,
             runtime,
             launch,
+            arena,
             observers,
             sampler: Mutex::new(sampler::for_this_system()),
             timer,
@@ -197,6 +204,17 @@ impl Shared {
     /// The news of a worker's lanes and process, as long as the pool lives.
     pub(crate) fn about(&self, worker: WorkerId) -> WorkerNews {
         WorkerNews::new(self.weak(), worker)
+    }
+}
+
+fn input_arena(options: &PoolOptions) -> Option<InputArena> {
+    let size = usize::try_from(options.shared_memory).ok().filter(|size| *size >= SHARED_MEMORY_THRESHOLD)?;
+    match InputArena::new(size) {
+        Ok(arena) => Some(arena),
+        Err(error) => {
+            tracing::info!(pool = options.name, %error, "no shared memory; payloads go through the socket");
+            None
+        }
     }
 }
 

@@ -44,6 +44,8 @@ record! {
         pub unresponsive: u64,
         /// The most that there was at once.
         pub peak: Peak,
+        /// Memory that the app shares with its workers.
+        pub shared_memory: SharedMemoryStats,
         /// How long calls waited for their first attempt.
         pub wait: Latency,
         /// How long attempts ran.
@@ -74,6 +76,17 @@ record! {
         pub workers: u32,
         /// Calls waiting.
         pub queued: u64,
+    }
+
+    /// Memory that the app shares with its workers, for large inputs.
+    #[derive(Default)]
+    pub struct SharedMemoryStats {
+        /// Bytes that it may have; 0 without shared memory.
+        pub size: u64,
+        /// Bytes of it that hold inputs now.
+        pub used: u64,
+        /// Large inputs that found no room and went through the socket.
+        pub refused: u64,
     }
 
     /// What became of the calls of a function.

@@ -36,6 +36,8 @@ export interface Stats {
   readonly unresponsive: number
   /** The most that there was at once. */
   readonly peak: Peak
+  /** Memory that the app shares with its workers. */
+  readonly sharedMemory: SharedMemoryStats
   /** How long calls waited for their first attempt. */
   readonly wait: Latency
   /** How long attempts ran. */
@@ -64,6 +66,16 @@ export interface Peak {
   readonly workers: number
   /** Calls waiting. */
   readonly queued: number
+}
+
+/** Memory that the app shares with its workers, for large inputs. */
+export interface SharedMemoryStats {
+  /** Bytes that it may have; 0 without shared memory. */
+  readonly size: number
+  /** Bytes of it that hold inputs now. */
+  readonly used: number
+  /** Large inputs that found no room and went through the socket. */
+  readonly refused: number
 }
 
 /** How long something took, in milliseconds, exact to one percent. */

@@ -72,6 +72,8 @@ pub struct PoolOptions {
     pub max_payload: u64,
     /// The most memory that the system gives a worker process, in bytes.
     pub memory_limit: Option<u64>,
+    /// Bytes of each arena of shared memory; 0: none.
+    pub shared_memory: u64,
     /// Variables that workers get beside the host's; `None` removes one of the host's.
     pub env: BTreeMap<String, Option<String>>,
     /// Where workers run; `None` is where the host does.
@@ -184,6 +186,7 @@ impl PoolDraft {
             retries: 0,
             max_payload: 0,
             memory_limit: None,
+            shared_memory: 0,
             env: BTreeMap::new(),
             cwd: None,
             endpoint: None,
@@ -277,6 +280,9 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
         "How often an idempotent call may run again after its worker died. It concerns no other calls: those never repeat."),
     field("max_payload", OptionKind::Size, OptionDefault::Bytes(4 << 30), |d, v| d.options.max_payload = v.size(),
         "The largest input or result. A larger one fails its call with `PAYLOAD_TOO_LARGE` and nothing else."),
+    field("shared_memory", OptionKind::Size, OptionDefault::Bytes(1 << 30), |d, v| d.options.shared_memory = v.size(),
+        "Payloads of 128 KiB and more travel in memory that the app and its workers share: one arena of so many bytes for inputs, and one for the results of \
+         each worker. Memory is taken as payloads need it. What finds no room goes through the socket, as all does with 0."),
     field("memory_limit", OptionKind::Size, NONE, |d, v| d.options.memory_limit = Some(v.size()),
         "The most memory that the operating system gives one worker process. An allocation beyond it fails inside the worker, which may end it."),
     field("env", OptionKind::Env, NONE, |d, v| d.options.env = v.env(),

@@ -91,6 +91,7 @@ fn the_defaults_are_those_of_the_table() {
             start_timeout: Duration::from_secs(60),
             retries: 1,
             max_payload: 4 << 30,
+            shared_memory: 1 << 30,
             memory_limit: None,
             env: Default::default(),
             cwd: None,
@@ -163,7 +164,7 @@ fn an_unknown_option_is_named_with_the_nearest_known_one() {
     );
     assert_eq!(elsewhere.name(), "workers");
     // What does not exist yet is not silently taken.
-    for later in ["sharedMemory", "wasm", "arena"] {
+    for later in ["wasm", "arena"] {
         assert!(wrong(later, Surface::Node).starts_with("unknown option"), "{later}");
     }
 }

@@ -112,7 +112,7 @@ pub(super) fn close_all_in_child() {
 
 /// Moves a descriptor up: the low numbers are where a child's own are put one by one, and 0 to 2, free in a host that
 /// closed them, would make some other part's prints go down a lane.
-fn clear_of_low(fd: OwnedFd) -> io::Result<OwnedFd> {
+pub(crate) fn clear_of_low(fd: OwnedFd) -> io::Result<OwnedFd> {
     if fd.as_raw_fd() >= LOWEST { Ok(fd) } else { high_copy(fd) }
 }
 

@@ -80,7 +80,7 @@ pub(super) const DATA_FD: RawFd = 3;
 /// The control lane in the worker.
 pub(super) const CONTROL_FD: RawFd = 4;
 /// The first of `Launch::inherit`.
-pub(super) const FIRST_INHERITED_FD: RawFd = 5;
+pub(crate) const FIRST_INHERITED_FD: RawFd = 5;
 
 /// Linux counts private memory under `data`; elsewhere only the whole address space is limited.
 const MEMORY_RESOURCE: &str = if cfg!(target_os = "linux") { "data" } else { "as" };

@@ -24,9 +24,11 @@ mod worker_process;
 pub(crate) mod tests;
 
 pub(crate) use descriptors::Registered;
+#[cfg(all(target_os = "linux", feature = "linux-extras"))]
+pub(crate) use descriptors::clear_of_low;
 pub(crate) use exit::Exit;
 pub(crate) use fork::{PerProcess, ProcessTag};
-pub(crate) use launch::Launch;
+pub(crate) use launch::{FIRST_INHERITED_FD, Launch};
 pub(crate) use receive::receive;
 pub(crate) use spawner::{Child, spawn};
 pub(crate) use worker_process::WorkerProcess;

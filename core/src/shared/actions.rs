@@ -73,7 +73,8 @@ impl Books {
         let Some(link) = member.link().cloned() else { return };
         call.assigned_at = Some(now);
         member.last_seq += 1;
-        member.in_flight.insert(member.last_seq, id);
+        let seq = member.last_seq;
+        member.in_flight.insert(seq, id);
         let asked = &call.call;
         let trace = &asked.options.trace;
         let body = WireCall {
@@ -83,9 +84,7 @@ impl Books {
             shape: asked.input.shape,
             context: (!trace.is_empty()).then_some(std::borrow::Cow::Borrowed(trace)),
         };
-        let frame = Frame::new(Kind::Call, member.last_seq)
-            .with_body(body.encode())
-            .with_payload(asked.input.encoding, asked.input.payload.clone());
+        let frame = member.loans.carry(Frame::new(Kind::Call, seq).with_body(body.encode()), &asked.input);
         link.push(Lane::Data, frame);
         aftermath.flush(link);
     }

@@ -11,6 +11,7 @@ use ganger_scheduler::{
 use tokio::sync::Notify;
 
 use super::Aftermath;
+use super::loans::Loans;
 use super::past::Past;
 use super::tally::{Place, Tally};
 use super::waits::Waits;
@@ -94,6 +95,7 @@ pub(crate) struct Member {
     /// The device that it is bound to.
     pub(crate) device: Option<Arc<str>>,
     pub(crate) past: Past,
+    pub(crate) loans: Loans,
 }
 
 /// The process behind a worker.
@@ -254,6 +256,7 @@ impl Member {
             oom_kills_at_birth: None,
             device: None,
             past: Past::default(),
+            loans: Loans::default(),
         }
     }
 

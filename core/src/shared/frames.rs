@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use ganger_protocol::message::{Contract, ErrorReport as WireReport, Hello, Log, Ready, Welcome};
-use ganger_protocol::{Frame, FrameError, Kind, Lane};
+use ganger_protocol::{Encoding, Flags, Frame, FrameError, Kind, Lane};
 use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
 
 use super::books::{Books, Handshake, Process, StartFailure};
@@ -101,18 +101,18 @@ impl Books {
         match frame.kind {
             Kind::Hello => self.greet(heard, &frame, aftermath),
             Kind::Ready => self.make_ready(heard, &frame, aftermath),
-            Kind::Result => {
-                self.require_ready(worker, frame.kind)?;
-                let encoding = frame.flags.encoding().ok_or("a result in an unknown encoding")?;
-                let reply = Reply { encoding, payload: frame.payload, attempts: 0 };
-                self.answered(worker, frame.seq, Ok(reply), now, aftermath);
-                Ok(())
-            }
+            Kind::Result => self.hear_result(heard, frame, aftermath),
             Kind::Error => self.hear_error(heard, frame, aftermath),
             Kind::Log => self.hear_log(heard, &frame, aftermath),
             Kind::Progress | Kind::Item => {
                 if let Some(call) = self.call_at(worker, frame.seq) {
                     self.tell(now, News::Heard { worker, call }, aftermath);
+                }
+                Ok(())
+            }
+            Kind::Release => {
+                if let Some(member) = self.crew.get_mut(&worker) {
+                    member.loans.given_back(frame.seq);
                 }
                 Ok(())
             }
@@ -158,6 +158,7 @@ impl Books {
             cancel_grace_ms: milliseconds(options.cancel_grace),
             stop_timeout_ms: milliseconds(options.stop_timeout),
             device: member.device.as_deref().map(str::to_owned),
+            shared_memory: member.loans.agree(hello.shared_memory),
         };
         if let Process::Attached { pid, .. } = &mut member.process {
             *pid = u32::try_from(hello.pid).ok();
@@ -193,10 +194,51 @@ impl Books {
         Ok(())
     }
 
+    fn hear_result(
+        &mut self,
+        heard: &Heard<'_>,
+        mut frame: Frame,
+        aftermath: &mut Aftermath,
+    ) -> Result<(), Violation> {
+        self.require_ready(heard.worker, frame.kind)?;
+        let encoding = frame.flags.encoding().ok_or("a result in an unknown encoding")?;
+        let outcome = match self.bring_in(heard, &mut frame)? {
+            Ok(()) => {
+                let view = frame.flags.contains(Flags::VIEW) && encoding == Encoding::Raw;
+                Ok(Reply { encoding, payload: frame.payload, view, attempts: 0 })
+            }
+            Err(too_large) => Err(too_large),
+        };
+        self.answered(heard.worker, frame.seq, outcome, heard.now, aftermath);
+        Ok(())
+    }
+
+    /// Puts what a reference refers to in its place, and takes back what the call was lent.
+    fn bring_in(
+        &mut self,
+        heard: &Heard<'_>,
+        frame: &mut Frame,
+    ) -> Result<Result<(), Box<Error>>, Violation> {
+        let Some(member) = self.crew.get_mut(&heard.worker) else { return Ok(Ok(())) };
+        let link = member.link().map(Arc::downgrade).unwrap_or_default();
+        if frame.flags.contains(Flags::SHARED) {
+            frame.payload = member.loans.resolve(frame, link)?;
+        }
+        if !frame.flags.contains(Flags::HELD) {
+            member.loans.given_back(frame.seq);
+        }
+        let (length, limit) = (frame.payload.len() as u64, heard.shared.options.max_payload);
+        Ok(if length > limit {
+            Err(Box::new(Error::payload_too_large("result", length, limit)))
+        } else {
+            Ok(())
+        })
+    }
+
     fn hear_error(
         &mut self,
         heard: &Heard<'_>,
-        frame: Frame,
+        mut frame: Frame,
         aftermath: &mut Aftermath,
     ) -> Result<(), Violation> {
         let report = WireReport::decode(&frame.body).map_err(|error| error.to_string())?;
@@ -204,7 +246,10 @@ impl Books {
             return self.hear_start_failure(heard.worker, report);
         }
         self.require_ready(heard.worker, frame.kind)?;
-        let error = error_from_report(report, frame.payload)?;
+        let error = match self.bring_in(heard, &mut frame)? {
+            Ok(()) => error_from_report(report, frame.payload)?,
+            Err(too_large) => *too_large,
+        };
         self.answered(heard.worker, frame.seq, Err(Box::new(error)), heard.now, aftermath);
         Ok(())
     }

@@ -8,7 +8,7 @@ use ganger_scheduler::{Recording, WorkerView};
 use super::books::Books;
 use super::{Member, Shared};
 use crate::sampler::Memory;
-use crate::stats::{CallInfo, CallState, Recycled, Stats, WorkerStats};
+use crate::stats::{CallInfo, CallState, Recycled, SharedMemoryStats, Stats, WorkerStats};
 
 impl Shared {
     pub(crate) fn stats(&self) -> Stats {
@@ -55,11 +55,20 @@ impl Shared {
             },
             unresponsive: view.counters.unresponsive,
             peak: books.tally.peak.clone(),
+            shared_memory: self.shared_memory(),
             wait: books.latencies.wait(),
             run: books.latencies.run(),
             functions: books.tally.functions(),
             details: view.workers.iter().map(|worker| details(&books, worker)).collect(),
         }
+    }
+
+    fn shared_memory(&self) -> SharedMemoryStats {
+        self.arena.as_ref().map_or_else(SharedMemoryStats::default, |arena| SharedMemoryStats {
+            size: arena.size() as u64,
+            used: arena.used_bytes(),
+            refused: arena.refused(),
+        })
     }
 
     /// What the scheduler was told. Only the copy is made under the lock.

@@ -15,6 +15,7 @@ export const Kind = {
   PING: 4,
   STOP: 5,
   CHUNK: 6,
+  RELEASE: 7,
   READY: 16,
   RESULT: 17,
   ERROR: 18,
@@ -29,7 +30,7 @@ export const Kind = {
   CREDIT: 36,
 } as const
 
-export const Flag = { CRITICAL: 0x01, MORE: 0x02, SHARED: 0x04, ENCODING: 0x30 } as const
+export const Flag = { CRITICAL: 0x01, MORE: 0x02, SHARED: 0x04, HELD: 0x08, VIEW: 0x40, ENCODING: 0x30 } as const
 export const Encoding = { MESSAGEPACK: 0x00, RAW: 0x10, PICKLE: 0x20 } as const
 
 /** Beyond 2^53 a seq is a bigint; both compare and serve as keys alike. */
@@ -79,6 +80,17 @@ export interface Welcome {
   cancelGraceMs: number
   stopTimeoutMs: number
   device: string | null
+  /** Where the arenas are; null without shared memory. */
+  sharedMemory: SharedMemory | null
+}
+
+/** The arenas of R42: descriptors, sizes in bytes, and from how many bytes on a payload is worth one. */
+export interface SharedMemory {
+  inputFd: number
+  resultFd: number
+  inputSize: number
+  resultSize: number
+  threshold: number
 }
 
 export interface CreditBody {
@@ -165,7 +177,25 @@ export function readWelcome(frame: Frame): Welcome {
     cancelGraceMs: integer(map['cancel_grace_ms'], 'cancel_grace_ms', U64, 2000),
     stopTimeoutMs: integer(map['stop_timeout_ms'], 'stop_timeout_ms', U64, 5000),
     device: device === null ? null : text(device, 'device'),
+    sharedMemory: readSharedMemory(map['shared_memory'] ?? null),
   }
+}
+
+function readSharedMemory(value: unknown): SharedMemory | null {
+  if (value === null) return null
+  if (!isMap(value)) throw new Violation('shared_memory is not a map')
+  return {
+    inputFd: integer(value['input_fd'], 'input_fd', U32, 0),
+    resultFd: integer(value['result_fd'], 'result_fd', U32, 0),
+    inputSize: integer(value['input_size'], 'input_size', U64, 0),
+    resultSize: integer(value['result_size'], 'result_size', U64, 0),
+    threshold: integer(value['threshold'], 'threshold', U64, 0),
+  }
+}
+
+/** Offsets of blocks of this worker's arena that are free again (R45). */
+export function readRelease(frame: Frame): number[] {
+  return bodyList(frame, 'RELEASE').map((offset) => integer(offset, 'offset', U64, 0))
 }
 
 export function readCancel(frame: Frame): CancelReason {

@@ -37,6 +37,7 @@ const READERS = {
   WELCOME: (frame) => {
     const { version, pool, worker, generation, concurrency, maxPayload, cancelGraceMs, stopTimeoutMs, device } =
       sdk.readWelcome(frame)
+    const shared = sdk.readWelcome(frame).sharedMemory
     return {
       version,
       pool,
@@ -47,11 +48,17 @@ const READERS = {
       cancel_grace_ms: cancelGraceMs,
       stop_timeout_ms: stopTimeoutMs,
       device,
+      ...(shared && { shared_memory: sharedMeaning(shared) }),
     }
   },
   CANCEL: (frame) => ({ reason: sdk.readCancel(frame) }),
   CREDIT: (frame) => sdk.readCredit(frame),
+  RELEASE: (frame) => ({ offsets: sdk.readRelease(frame) }),
 }
+function sharedMeaning({ inputFd, resultFd, inputSize, resultSize, threshold }) {
+  return { input_fd: inputFd, result_fd: resultFd, input_size: inputSize, result_size: resultSize, threshold }
+}
+
 const LIMITS = new Set(['timeout_ms', 'max_payload', 'bytes', 'cancel_grace_ms', 'stop_timeout_ms'])
 const ENCODINGS = { 0: 'messagepack', 16: 'raw', 32: 'pickle5', 48: 'unknown' }
 const NAMES = Object.fromEntries(Object.entries(sdk.Kind).map(([name, kind]) => [kind, name]))

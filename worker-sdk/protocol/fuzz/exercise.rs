@@ -2,7 +2,7 @@
 //! the codec to its bounds.
 
 use ganger_protocol::message::{
-    Attach, Call, Cancel, Credit, ErrorReport, Hello, Log, Progress, Ready, Stop, Welcome,
+    Attach, Call, Cancel, Credit, ErrorReport, Hello, Log, Progress, Ready, Release, Stop, Welcome,
 };
 use ganger_protocol::{Assembler, BodyError, Decoder, Frame, Kind, Limits, Value};
 
@@ -80,6 +80,9 @@ fn exercise_body(kind: Kind, body: &[u8]) -> Result<(), BodyError> {
         }
         Kind::Cancel => {
             stable(&Cancel::decode(body)?.encode(), |body| Cancel::decode(body).map(|it| it.encode()))
+        }
+        Kind::Release => {
+            stable(&Release::decode(body)?.encode(), |body| Release::decode(body).map(|it| it.encode()))
         }
         Kind::Credit => {
             stable(&Credit::decode(body)?.encode(), |body| Credit::decode(body).map(|it| it.encode()))

@@ -25,6 +25,10 @@ impl Flags {
     pub const MORE: Self = Self(0x02);
     /// The payload is a reference to shared memory.
     pub const SHARED: Self = Self(0x04);
+    /// The worker still looks at the call's shared input (R44).
+    pub const HELD: Self = Self(0x08);
+    /// The sender's value was a view of somebody's memory; a hint.
+    pub const VIEW: Self = Self(0x40);
 
     const ENCODING_MASK: u8 = 0x30;
 

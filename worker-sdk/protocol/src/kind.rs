@@ -16,6 +16,8 @@ pub enum Kind {
     Stop = 5,
     /// More of a payload that began in another frame.
     Chunk = 6,
+    /// A block of shared memory is given back.
+    Release = 7,
     /// The worker's functions; calls may come.
     Ready = 16,
     /// A call ended well.
@@ -62,13 +64,14 @@ pub enum Direction {
 
 impl Kind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Call,
         Self::Input,
         Self::InputEnd,
         Self::Ping,
         Self::Stop,
         Self::Chunk,
+        Self::Release,
         Self::Ready,
         Self::Result,
         Self::Error,
@@ -93,6 +96,7 @@ impl Kind {
             4 => Self::Ping,
             5 => Self::Stop,
             6 => Self::Chunk,
+            7 => Self::Release,
             16 => Self::Ready,
             17 => Self::Result,
             18 => Self::Error,
@@ -119,6 +123,7 @@ impl Kind {
             Self::Ping => "PING",
             Self::Stop => "STOP",
             Self::Chunk => "CHUNK",
+            Self::Release => "RELEASE",
             Self::Ready => "READY",
             Self::Result => "RESULT",
             Self::Error => "ERROR",
@@ -145,6 +150,7 @@ impl Kind {
             | Self::Ping
             | Self::Stop
             | Self::Chunk
+            | Self::Release
             | Self::Ready
             | Self::Result
             | Self::Error
@@ -162,7 +168,13 @@ impl Kind {
         match (lane, direction) {
             (Lane::Data, Direction::ToWorker) => matches!(
                 self,
-                Self::Call | Self::Input | Self::InputEnd | Self::Ping | Self::Stop | Self::Chunk
+                Self::Call
+                    | Self::Input
+                    | Self::InputEnd
+                    | Self::Ping
+                    | Self::Stop
+                    | Self::Chunk
+                    | Self::Release
             ),
             (Lane::Data, Direction::ToHost) => matches!(
                 self,
@@ -174,6 +186,7 @@ impl Kind {
                     | Self::Log
                     | Self::Pong
                     | Self::Chunk
+                    | Self::Release
             ),
             (Lane::Control, Direction::ToWorker) => {
                 matches!(self, Self::Welcome | Self::Cancel | Self::Credit)

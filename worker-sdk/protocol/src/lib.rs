@@ -28,6 +28,7 @@ mod header;
 mod kind;
 pub mod message;
 mod reader;
+mod reference;
 mod value;
 mod writer;
 
@@ -39,6 +40,7 @@ pub use frame::Frame;
 pub use header::{FrameError, HEADER_LENGTH, Header, Limits, MAX_BODY_LENGTH, MAX_PAYLOAD_LENGTH};
 pub use kind::{Direction, Kind, Lane};
 pub use reader::{BodyError, MAX_DEPTH, MAX_VALUE_DEPTH};
+pub use reference::{Arena, Reference};
 pub use value::Value;
 
 /// The version of the protocol that this crate speaks.

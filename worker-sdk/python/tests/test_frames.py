@@ -84,8 +84,15 @@ def read_body(got: Frame) -> dict[str, Any]:
         return {"reason": protocol.read_cancel(body)}
     if got.kind == Kind.CREDIT:
         return dict(zip(("items", "bytes"), protocol.read_credit(body), strict=True))
-    welcome = protocol.read_welcome(body)
-    return {name: getattr(welcome, name) for name in welcome.__slots__}
+    if got.kind == Kind.RELEASE:
+        return {"offsets": protocol.read_release(body)}
+    welcome = fields(protocol.read_welcome(body))
+    shared = welcome.pop("shared_memory")
+    return welcome if shared is None else {**welcome, "shared_memory": fields(shared)}
+
+
+def fields(body: Any) -> dict[str, Any]:
+    return {name: getattr(body, name) for name in body.__slots__}
 
 
 @pytest.mark.parametrize("step", [1, 1 << 20])

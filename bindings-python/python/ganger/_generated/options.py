@@ -174,6 +174,12 @@ class PoolOptions(TypedDict, total=False):
     # Default: 4GiB.
     max_payload: Size | None
 
+    # Payloads of 128 KiB and more travel in memory that the app and its workers share: one arena of so many
+    # bytes for inputs, and one for the results of each worker. Memory is taken as payloads need it. What
+    # finds no room goes through the socket, as all does with 0.
+    # Default: 1GiB.
+    shared_memory: Size | None
+
     # The most memory that the operating system gives one worker process. An allocation beyond it fails inside
     # the worker, which may end it.
     # Default: none.

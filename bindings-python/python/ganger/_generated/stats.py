@@ -60,6 +60,9 @@ class Stats(TypedDict):
     # The most that there was at once.
     peak: Peak
 
+    # Memory that the app shares with its workers.
+    shared_memory: SharedMemoryStats
+
     # How long calls waited for their first attempt.
     wait: Latency
 
@@ -98,6 +101,19 @@ class Peak(TypedDict):
 
     # Calls waiting.
     queued: int
+
+
+class SharedMemoryStats(TypedDict):
+    """Memory that the app shares with its workers, for large inputs."""
+
+    # Bytes that it may have; 0 without shared memory.
+    size: int
+
+    # Bytes of it that hold inputs now.
+    used: int
+
+    # Large inputs that found no room and went through the socket.
+    refused: int
 
 
 class Latency(TypedDict):

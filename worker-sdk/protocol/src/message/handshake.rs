@@ -1,6 +1,7 @@
 //! ATTACH, HELLO and WELCOME: how a link begins (SPEC chapter 4).
 
 use super::{encoded, read_map};
+use crate::reader::Reader;
 use crate::writer::Writer;
 use crate::{BodyError, Lane, MAX_PAYLOAD_LENGTH, VERSION};
 
@@ -55,6 +56,23 @@ pub struct Welcome {
     pub stop_timeout_ms: u64,
     /// The device it is bound to.
     pub device: Option<String>,
+    /// The arenas, if both sides can.
+    pub shared_memory: Option<SharedMemory>,
+}
+
+/// What a worker must know of the arenas (R42).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedMemory {
+    /// The descriptor of the input arena.
+    pub input_fd: u32,
+    /// The descriptor of the worker's result arena.
+    pub result_fd: u32,
+    /// Bytes of the input arena.
+    pub input_size: u64,
+    /// Bytes of the result arena.
+    pub result_size: u64,
+    /// Payloads from this many bytes on are worth it.
+    pub threshold: u64,
 }
 
 impl Attach {
@@ -161,6 +179,7 @@ impl Default for Welcome {
             cancel_grace_ms: 2_000,
             stop_timeout_ms: 5_000,
             device: None,
+            shared_memory: None,
         }
     }
 }
@@ -179,7 +198,7 @@ impl Welcome {
             ("stop_timeout_ms", self.stop_timeout_ms),
         ];
         encoded(|writer| {
-            writer.map(numbers.len() + 2);
+            writer.map(numbers.len() + 2 + usize::from(self.shared_memory.is_some()));
             for (key, value) in numbers {
                 writer.str(key);
                 writer.unsigned(value);
@@ -188,6 +207,10 @@ impl Welcome {
             writer.str(&self.pool);
             writer.str("device");
             writer.nullable(self.device.as_deref(), Writer::str);
+            if let Some(arenas) = &self.shared_memory {
+                writer.str("shared_memory");
+                arenas.write(writer);
+            }
         })
     }
 
@@ -207,9 +230,43 @@ impl Welcome {
                 "cancel_grace_ms" => welcome.cancel_grace_ms = reader.unsigned("cancel_grace_ms")?,
                 "stop_timeout_ms" => welcome.stop_timeout_ms = reader.unsigned("stop_timeout_ms")?,
                 "device" => welcome.device = reader.nullable(|reader| reader.string())?,
+                "shared_memory" => welcome.shared_memory = reader.nullable(SharedMemory::read)?,
                 _ => reader.skip()?,
             }
             Ok(())
         })
+    }
+}
+
+impl SharedMemory {
+    fn write(&self, writer: &mut Writer<'_>) {
+        let numbers = [
+            ("input_fd", self.input_fd.into()),
+            ("result_fd", self.result_fd.into()),
+            ("input_size", self.input_size),
+            ("result_size", self.result_size),
+            ("threshold", self.threshold),
+        ];
+        writer.map(numbers.len());
+        for (key, value) in numbers {
+            writer.str(key);
+            writer.unsigned(value);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, BodyError> {
+        let mut arenas = Self::default();
+        reader.map(|reader, key| {
+            match key {
+                "input_fd" => arenas.input_fd = reader.unsigned("input_fd")?,
+                "result_fd" => arenas.result_fd = reader.unsigned("result_fd")?,
+                "input_size" => arenas.input_size = reader.unsigned("input_size")?,
+                "result_size" => arenas.result_size = reader.unsigned("result_size")?,
+                "threshold" => arenas.threshold = reader.unsigned("threshold")?,
+                _ => reader.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(arenas)
     }
 }

@@ -11,6 +11,7 @@ mod error;
 mod handshake;
 mod log;
 mod progress;
+mod release;
 mod stop;
 
 pub use call::{Call, Shape};
@@ -18,9 +19,10 @@ pub use cancel::{Cancel, CancelReason};
 pub use contract::{Batch, Contract, Exclusive, FunctionKind, Ready};
 pub use credit::Credit;
 pub use error::{ErrorReport, MAX_CAUSES, MAX_MESSAGE_LENGTH, MAX_TRACEBACK_LENGTH, code};
-pub use handshake::{Attach, Hello, Welcome};
+pub use handshake::{Attach, Hello, SharedMemory, Welcome};
 pub use log::{Level, Log};
 pub use progress::Progress;
+pub use release::Release;
 pub use stop::Stop;
 
 use crate::reader::{Outcome, Reader};

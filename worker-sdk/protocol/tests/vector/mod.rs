@@ -9,7 +9,7 @@
 
 use ganger_protocol::message::{
     Attach, Call, Cancel, Contract, Credit, ErrorReport, Exclusive, FunctionKind, Hello, Log, Progress,
-    Ready, Stop, Welcome,
+    Ready, Release, Stop, Welcome,
 };
 use ganger_protocol::{BodyError, Encoding, Flags, Frame, FrameError, Kind, Lane, Value};
 use serde_json::{Value as Json, json};
@@ -130,6 +130,10 @@ pub(crate) fn body_meaning(frame: &Frame) -> Result<Json, BodyError> {
             let credit = Credit::decode(body)?;
             json!({ "items": credit.items, "bytes": integer(credit.bytes) })
         }
+        Kind::Release if body.is_empty() => Json::Null,
+        Kind::Release => json!({
+            "offsets": Release::decode(body)?.offsets.into_iter().map(integer).collect::<Vec<_>>(),
+        }),
         Kind::Input | Kind::InputEnd | Kind::Ping | Kind::Chunk | Kind::Result | Kind::Item | Kind::Pong => {
             Json::Null
         }
@@ -152,12 +156,20 @@ fn handshake_meaning(frame: &Frame) -> Result<Json, BodyError> {
         }));
     }
     let welcome = Welcome::decode(body)?;
-    Ok(json!({
+    let mut meaning = json!({
         "version": welcome.version, "pool": welcome.pool, "worker": welcome.worker,
         "generation": welcome.generation, "concurrency": welcome.concurrency,
         "max_payload": integer(welcome.max_payload), "cancel_grace_ms": integer(welcome.cancel_grace_ms),
         "stop_timeout_ms": integer(welcome.stop_timeout_ms), "device": welcome.device,
-    }))
+    });
+    if let Some(arenas) = welcome.shared_memory {
+        meaning["shared_memory"] = json!({
+            "input_fd": arenas.input_fd, "result_fd": arenas.result_fd,
+            "input_size": integer(arenas.input_size), "result_size": integer(arenas.result_size),
+            "threshold": integer(arenas.threshold),
+        });
+    }
+    Ok(meaning)
 }
 
 fn contract_meaning(contract: &Contract) -> Json {
@@ -204,9 +216,15 @@ pub(crate) fn reencode(frame: &Frame) -> Result<Frame, BodyError> {
         Kind::Welcome => Welcome::decode(body)?.encode(),
         Kind::Cancel => Cancel::decode(body)?.encode(),
         Kind::Credit => Credit::decode(body)?.encode(),
-        Kind::Input | Kind::InputEnd | Kind::Ping | Kind::Chunk | Kind::Result | Kind::Item | Kind::Pong => {
-            Vec::new()
-        }
+        Kind::Release if !body.is_empty() => Release::decode(body)?.encode(),
+        Kind::Input
+        | Kind::InputEnd
+        | Kind::Ping
+        | Kind::Chunk
+        | Kind::Release
+        | Kind::Result
+        | Kind::Item
+        | Kind::Pong => Vec::new(),
     };
     Ok(frame.clone().with_body(again))
 }

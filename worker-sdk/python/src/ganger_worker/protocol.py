@@ -30,6 +30,7 @@ class Kind:
     PING: Final = 4
     STOP: Final = 5
     CHUNK: Final = 6
+    RELEASE: Final = 7
     READY: Final = 16
     RESULT: Final = 17
     ERROR: Final = 18
@@ -48,6 +49,8 @@ class Flag:
     CRITICAL: Final = 0x01
     MORE: Final = 0x02
     SHARED: Final = 0x04
+    HELD: Final = 0x08
+    VIEW: Final = 0x40
     ENCODING: Final = 0x30
 
 
@@ -63,8 +66,10 @@ class Encoding:
     PICKLE: Final = 0x20
 
 
-DATA_TO_WORKER: Final = frozenset({Kind.CALL, Kind.INPUT, Kind.INPUT_END, Kind.PING, Kind.STOP, Kind.CHUNK})
-KNOWN: Final = frozenset((*range(1, 7), *range(16, 23), *range(32, 37)))
+DATA_TO_WORKER: Final = frozenset(
+    {Kind.CALL, Kind.INPUT, Kind.INPUT_END, Kind.PING, Kind.STOP, Kind.CHUNK, Kind.RELEASE}
+)
+KNOWN: Final = frozenset((*range(1, 8), *range(16, 23), *range(32, 37)))
 
 
 class Violation(Exception):
@@ -122,6 +127,7 @@ class Welcome:
         "generation",
         "max_payload",
         "pool",
+        "shared_memory",
         "stop_timeout_ms",
         "version",
         "worker",
@@ -138,6 +144,21 @@ class Welcome:
         self.cancel_grace_ms = _unsigned(fields.get("cancel_grace_ms", 2000), "cancel_grace_ms", 64)
         self.stop_timeout_ms = _unsigned(fields.get("stop_timeout_ms", 5000), "stop_timeout_ms", 64)
         self.device = None if device is None else _typed(device, str, "device")
+        shared = fields.get("shared_memory")
+        self.shared_memory = None if shared is None else SharedMemory(_map(shared))
+
+
+class SharedMemory:
+    """Where the arenas are, and from how many bytes on a payload is worth one (R42)."""
+
+    __slots__ = ("input_fd", "input_size", "result_fd", "result_size", "threshold")
+
+    def __init__(self, fields: dict[str, object]) -> None:
+        self.input_fd = _unsigned(fields.get("input_fd", 0), "input_fd", 31)
+        self.result_fd = _unsigned(fields.get("result_fd", 0), "result_fd", 31)
+        self.input_size = _unsigned(fields.get("input_size", 0), "input_size", 64)
+        self.result_size = _unsigned(fields.get("result_size", 0), "result_size", 64)
+        self.threshold = _unsigned(fields.get("threshold", 0), "threshold", 64)
 
 
 def read_call(body: object) -> CallBody:
@@ -173,6 +194,15 @@ def read_cancel(body: object) -> str:
 def read_credit(body: object) -> tuple[int, int]:
     items, size = _list(body, (0, 0))
     return _unsigned(items, "items", 32), _unsigned(size, "bytes", 64)
+
+
+def read_release(body: object) -> list[int]:
+    """Offsets of blocks of this worker's arena that are free again."""
+    if body is NO_BODY:
+        return []
+    if not isinstance(body, list):
+        raise Violation(f"a body is a {type(body).__name__}, not a list")
+    return [_unsigned(offset, "offset", 64) for offset in cast("list[object]", body)]
 
 
 def _list(body: object, defaults: tuple[object, ...]) -> list[object]:

@@ -1,0 +1,103 @@
+//! What of shared memory a worker and the host have lent each other.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use ganger_protocol::message::SharedMemory;
+use ganger_protocol::{Arena, Encoding, Flags, Frame, Reference};
+
+use crate::arena::{Block, InputArena, ResultArena, SHARED_MEMORY_THRESHOLD};
+use crate::call::Input;
+use crate::link::Link;
+use crate::process::FIRST_INHERITED_FD;
+
+/// One worker's part in shared memory.
+#[derive(Debug, Default)]
+pub(crate) struct Loans {
+    arenas: Option<Arenas>,
+    /// Blocks of inputs that it may look at, by the number of their call.
+    lent: HashMap<u64, Block>,
+}
+
+#[derive(Debug)]
+struct Arenas {
+    inputs: InputArena,
+    results: Arc<ResultArena>,
+    /// The worker said that it can.
+    agreed: bool,
+}
+
+impl Loans {
+    /// What a worker that inherits both arenas may use.
+    pub(crate) fn of(inputs: InputArena, results: Arc<ResultArena>) -> Self {
+        Self { arenas: Some(Arenas { inputs, results, agreed: false }), lent: HashMap::new() }
+    }
+
+    /// What WELCOME says of it.
+    pub(super) fn agree(&mut self, worker_can: bool) -> Option<SharedMemory> {
+        let arenas = self.arenas.as_mut().filter(|_| worker_can)?;
+        arenas.agreed = true;
+        let first = FIRST_INHERITED_FD.unsigned_abs();
+        Some(SharedMemory {
+            input_fd: first,
+            result_fd: first + 1,
+            input_size: arenas.inputs.size() as u64,
+            result_size: arenas.results.size() as u64,
+            threshold: SHARED_MEMORY_THRESHOLD as u64,
+        })
+    }
+
+    /// The frame with a call's input: a reference if the worker can look there, else the bytes.
+    pub(super) fn carry(&mut self, frame: Frame, input: &Input) -> Frame {
+        let seq = frame.seq;
+        let mut frame = match (&self.arenas, &input.block) {
+            (Some(arenas), Some(block)) if arenas.agreed && block.is_in(&arenas.inputs) => {
+                let length = input.payload.len() as u64;
+                let reference = Reference { arena: Arena::Input, offset: block.offset(), length };
+                self.lent.insert(seq, block.clone());
+                let mut frame = frame.with_payload(input.encoding, reference.to_bytes().to_vec());
+                frame.flags = frame.flags.with(Flags::SHARED);
+                frame
+            }
+            _ => frame.with_payload(input.encoding, input.payload.clone()),
+        };
+        if input.view && input.encoding == Encoding::Raw {
+            frame.flags = frame.flags.with(Flags::VIEW);
+        }
+        frame
+    }
+
+    /// The worker looks no more at what came with this call.
+    pub(super) fn given_back(&mut self, seq: u64) {
+        self.lent.remove(&seq);
+    }
+
+    /// The bytes that a frame of the worker refers to. When nobody looks at them any more, the worker hears of it.
+    pub(super) fn resolve(&self, frame: &Frame, link: Weak<Link>) -> Result<Bytes, String> {
+        let arenas = self.arenas.as_ref().filter(|arenas| arenas.agreed);
+        let arenas = arenas.ok_or("a reference to shared memory that was not agreed on")?;
+        let reference = Reference::read(&frame.payload).ok_or("a malformed reference to shared memory")?;
+        let Reference { arena, offset, length } = reference;
+        let found = match arena {
+            Arena::Input => self.lent_bytes(frame.seq, offset, length),
+            Arena::Result => arenas.results.read(offset, length, move |offset, length| {
+                if let Some(link) = link.upgrade() {
+                    link.release(offset, length);
+                }
+            }),
+        };
+        found.ok_or_else(|| {
+            format!("a reference to {length} bytes at {offset}, which are not its to refer to")
+        })
+    }
+
+    /// Bytes within the block that the call came with.
+    fn lent_bytes(&self, seq: u64, offset: u64, length: u64) -> Option<Bytes> {
+        let block = self.lent.get(&seq)?;
+        let start = usize::try_from(offset.checked_sub(block.offset())?).ok()?;
+        let end = start.checked_add(usize::try_from(length).ok()?)?;
+        let bytes = Bytes::from_owner(block.clone());
+        (end <= bytes.len()).then(|| bytes.slice(start..end))
+    }
+}
