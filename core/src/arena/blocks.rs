@@ -123,7 +123,7 @@ mod tests {
     fn classes_waste_a_fourth_at_most() {
         for bytes in [1, 16 * KIB, 16 * KIB + 1, 130_000, 300_000, 1 << 20, (1 << 26) + 1, 1 << 40] {
             let length = class(bytes).unwrap();
-            assert!(length >= bytes && length % GRAIN == 0, "{bytes} gives {length}");
+            assert!(length >= bytes && length.is_multiple_of(GRAIN), "{bytes} gives {length}");
             assert!(length <= bytes + bytes / 4 + GRAIN, "{bytes} gives {length}");
         }
         assert_eq!(class(1 << 26), Some(1 << 26));

@@ -192,7 +192,8 @@ impl fmt::Debug for Inside {
     }
 }
 
-#[cfg(all(test, target_os = "linux", feature = "linux-extras"))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", feature = "linux-extras"))]
 mod tests {
     use super::*;
 
