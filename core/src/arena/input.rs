@@ -192,8 +192,8 @@ impl fmt::Debug for Inside {
     }
 }
 
-#[cfg(test)]
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
