@@ -60,12 +60,12 @@ export function killed(pid) {
   return eventually(() => !lives(pid), `the end of process ${pid}`)
 }
 
-/** Runs an ES module in a process of its own. */
-export function script(source, { args = [], nodeArgs = [] } = {}) {
+/** Runs an ES module in a process of its own, in a process group of its own if so asked. */
+export function script(source, { args = [], nodeArgs = [], group = false } = {}) {
   const preamble = `import { Pool } from 'ganger'; const here = ${JSON.stringify(workers(''))};`
   const options = [...nodeArgs, '--input-type=module', '--eval', preamble + source, '--', ...args]
   const cwd = fileURLToPath(new URL('..', import.meta.url))
-  const child = spawn(process.execPath, options, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, options, { cwd, detached: group, stdio: ['ignore', 'pipe', 'pipe'] })
   const printed = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => (printed.out += text))
   child.stderr.setEncoding('utf8').on('data', (text) => (printed.err += text))

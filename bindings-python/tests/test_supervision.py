@@ -17,8 +17,7 @@ import pytest
 import support
 from ganger import Pool, StartFailed, WorkerCrashed
 
-HEAVY = str(support.WORKERS / "heavy.py")
-LOAD_S = 0.5
+LONG = os.environ.get("GANGER_CHAOS") == "long"
 
 
 def slowest(act: Callable[[], object], until: Callable[[], bool], threads: int) -> float:
@@ -46,40 +45,12 @@ def slowest(act: Callable[[], object], until: Callable[[], bool], threads: int) 
     return max(took)
 
 
-@pytest.mark.parametrize("callers", [1, 8])
-def test_nobody_waits_for_a_worker_that_replaces_another(callers: int) -> None:
-    with Pool(python=HEAVY, workers=1, max_calls=20, max_age="never") as pool:
-        pool.warm()
-        pids = set[int]()
-        longest = slowest(
-            lambda: pids.add(pool.call("pid")), lambda: pool.stats()["recycled"]["calls"] >= 3, callers
-        )
-        # A call that had waited for a load would have taken longer than the load.
-        assert longest < LOAD_S
-        assert len(pids) >= 3
-        support.eventually(lambda: pool.stats()["workers"] == 1, "one worker is left")
-        stats = pool.stats()
-        assert (stats["failed"], stats["crashed"]) == (0, 0)
-
-
-def test_a_leaking_worker_is_replaced_and_no_call_fails() -> None:
-    recycled: list[Any] = []
-    with Pool(python=HEAVY, workers=1, max_memory="150mb") as pool:
-        pool.on("worker:recycle", recycled.append)
-        first = pool.call("pid")
-        pool.call("leak", 200)
-        longest = slowest(lambda: pool.call("pid"), lambda: pool.call("pid") != first, 1)
-        assert longest < LOAD_S
-        support.eventually(lambda: not support.alive(first))
-        assert [(event["reason"], event["pid"]) for event in recycled] == [("memory", first)]
-        assert recycled[0]["memory"] > 150_000_000
-        assert pool.stats()["recycled"]["memory"] == 1
-
-
 def test_a_busy_worker_is_never_asked_whether_it_lives() -> None:
-    with Pool(python=support.BASICS, workers=1, health_interval=0.1, health_timeout=0.1) as pool:
+    # It is silent for many times as long as an idle one may be.
+    seconds, health = (60, 1) if LONG else (2, 0.1)
+    with Pool(python=support.BASICS, workers=1, health_interval=health, health_timeout=health) as pool:
         before = pool.call("pid")
-        assert pool.call("hold_the_interpreter", 1) == before
+        assert pool.call("hold_the_interpreter", seconds) == before
         assert pool.call("pid") == before
         assert pool.stats()["unresponsive"] == 0
 
@@ -90,7 +61,9 @@ def test_an_idle_worker_that_does_not_answer_is_replaced() -> None:
         pool.on("worker:unresponsive", told.append)
         before = pool.call("pid")
         os.kill(before, signal.SIGSTOP)
+        stopped = time.monotonic()
         support.eventually(lambda: told and not support.alive(before))
+        print(f"found after {time.monotonic() - stopped:.2f} s")
         assert told[0]["pid"] == before
         assert pool.call("pid") != before
         assert pool.stats()["unresponsive"] == 1
@@ -175,12 +148,15 @@ def test_two_thousand_changed_files_are_one_change_and_lose_no_call(tmp_path: Pa
     with Pool(python=str(code), workers=2, watch=True) as pool:
         pool.on("reload", reloads.append)
         assert pool.call("prices.version") == 1
+        begun = time.monotonic()
         write_version(code / "prices.py", "20")
         for n in range(2000):
             (code / f"data{n}.json").write_text("{}")
+        pauses = int((time.monotonic() - begun) / 0.2)
         slowest(lambda: pool.call("prices.version"), lambda: pool.call("prices.version") == 20, 4)
         support.eventually(lambda: pool.stats()["recycled"]["reload"] >= 1)
-        assert 1 <= len(reloads) <= 4
+        # A machine that stalls while they are written makes them more than one change.
+        assert 1 <= len(reloads) <= 2 + pauses
         assert pool.stats()["failed"] == 0
 
 

@@ -1,5 +1,6 @@
 """A worker that takes its time to load, leaks, and says what it knows of itself."""
 
+import ctypes
 import os
 import time
 
@@ -32,10 +33,8 @@ def nap(ms: float) -> int:
 
 @action
 def busy(ms: float) -> int:
-    """Holds the GIL for as long as it can."""
-    until = time.monotonic() + ms / 1000
-    while time.monotonic() < until:
-        sum(range(100_000))
+    """In C, with Python's lock held all the time."""
+    ctypes.PyDLL(None).usleep(int(ms * 1000))
     return os.getpid()
 
 
