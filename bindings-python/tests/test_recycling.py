@@ -1,4 +1,4 @@
-"""A worker with a model to load is replaced under calls: none fails or waits, and two workers are the most."""
+"""A worker with a model to load is replaced under calls: none fails or waits, and two workers are most."""
 
 from __future__ import annotations
 
