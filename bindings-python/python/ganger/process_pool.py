@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
+from threading import current_thread, main_thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast
 
@@ -210,7 +211,8 @@ class _ProcessFuture(CallFuture[T]):
             return None, _original(error) or error
         try:
             return pickle.loads(value), None
-        except Exception as problem:
+        except BaseException as problem:
+            _spare_ctrl_c(problem)
             unreadable = InvalidResult(f"the result cannot be unpickled: {problem}")
             unreadable.__cause__ = problem
             return None, unreadable
@@ -223,12 +225,19 @@ def _original(error: BaseException) -> BaseException | None:
         return None
     try:
         original = pickle.loads(pickled)
-    except Exception:
+    except BaseException as problem:
+        _spare_ctrl_c(problem)
         return None
     if not isinstance(original, BaseException):
         return None
     original.__cause__ = error.__cause__
     return original
+
+
+def _spare_ctrl_c(problem: BaseException) -> None:
+    """Reading a pickle runs code that may raise anything; a Ctrl-C meanwhile is the app's all the same."""
+    if isinstance(problem, KeyboardInterrupt) and current_thread() is main_thread():
+        raise problem
 
 
 def _chunks(source: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:

@@ -96,7 +96,7 @@ class Execution:
         except Refused as refused:
             self._refuse(call, "INVALID_INPUT", f"{refused.path}: {refused.reason}", refused.path)
             return None
-        except Exception as error:  # unpickling runs code
+        except BaseException as error:  # unpickling runs code
             self._report(call, error, "INVALID_INPUT")
             return None
         call.payload = b""
@@ -109,7 +109,7 @@ class Execution:
             flags, payload = self._encoded(call, result)
         except Refused as refused:
             self._refuse(call, "INVALID_RESULT", f"{refused.path}: {refused.reason}", refused.path)
-        except Exception as error:
+        except BaseException as error:  # so does pickling
             self._report(call, error, "INVALID_RESULT")
         else:
             size = payload.nbytes if type(payload) is memoryview else len(payload)
@@ -156,7 +156,7 @@ class Execution:
 
         self.answer_error(call, refusal(code, message, path))
 
-    def _report(self, call: Call, error: Exception, code: str) -> None:
+    def _report(self, call: Call, error: BaseException, code: str) -> None:
         from .errors import report
 
         self.answer_error(call, report(error, code, "$"))

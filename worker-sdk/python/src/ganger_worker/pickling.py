@@ -55,7 +55,7 @@ def dump_error(error: BaseException) -> bytes:
     try:
         data = dumps(error)
         again = pickle.loads(data)
-    except Exception:
+    except BaseException:  # both run code of the exception's class
         return b""
     return data if type(again) is type(error) else b""
 
