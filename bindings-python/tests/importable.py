@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,3 +77,47 @@ def begin_and_spin(path: Path) -> None:
     path.touch()
     while True:
         pass
+
+
+def own_pid() -> int:
+    return os.getpid()
+
+
+class Hostile(Exception):
+    """Cannot be pickled, or cannot be read again, in one way or another."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(f"hostile: {how}")
+        self.how = how
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.how == "reduce raises":
+            raise RuntimeError("not to be pickled")
+        return _read_hostile, (self.how,)
+
+
+def _read_hostile(how: str) -> Hostile:
+    if how == "reading raises":
+        raise RuntimeError("not to be read")
+    if how == "reading exits":
+        sys.exit("not to be read")
+    return Hostile()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def fail_hostilely(how: str) -> NoReturn:
+    raise Hostile(how)
+
+
+class EndsReader:
+    """Exits where it is read, unless it was made there."""
+
+    def __init__(self, made_in: int) -> None:
+        if made_in != os.getpid():
+            sys.exit("not to be read here")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EndsReader, (os.getpid(),)
+
+
+def ends_its_reader() -> EndsReader:
+    return EndsReader(os.getpid())

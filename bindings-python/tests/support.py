@@ -15,6 +15,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 WORKERS = HERE / "workers"
 BASICS = str(WORKERS / "basics.py")
+# Both languages use these.
+FAULTS = str(HERE.parents[1] / "tests" / "faults" / "workers" / "faults.py")
 # For what should take no time. Machines may be slow; a hang is longer than this.
 LIMIT_S = 30.0
 
@@ -42,7 +44,11 @@ def children() -> dict[int, str]:
     """Our own child processes that run, zombies included, with what they execute."""
     found: dict[int, str] = {}
     for task in Path("/proc/self/task").iterdir():
-        for pid in (task / "children").read_text().split():
+        try:
+            pids = (task / "children").read_text().split()
+        except OSError:
+            continue  # The thread has ended.
+        for pid in pids:
             found[int(pid)] = command_of(int(pid))
     return found
 
