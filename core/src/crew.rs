@@ -1,5 +1,7 @@
 //! Processes become workers of a pool, and cease to be.
 
+mod death;
+
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,14 +13,14 @@ use ganger_scheduler::{Exit as ExitNews, Input as News, Timestamp, WorkerId};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use self::death::Remains;
 use crate::arena::{InputArena, ResultArena};
 use crate::capture::Capture;
-use crate::error::{DeathCause, Signal, WorkerDeath};
+use crate::error::WorkerDeath;
 use crate::events::LogSource;
 use crate::launch::device_variables;
 use crate::link::{Link, Listener, Tasks};
 use crate::process::{self, Child, Exit, Registered, WorkerProcess};
-use crate::sampler;
 use crate::shared::{
     Aftermath, Books, Handshake, Loans, Member, Obituary, Process, Shared, StartFailure, WorkerNews,
 };
@@ -129,7 +131,7 @@ fn not_started(news: &WorkerNews, message: String) {
     shared.step(|books, now, aftermath| {
         let failure = StartFailure { worker: news.worker(), message, report: None, death: None };
         books.last_start_failure = Some(Arc::new(failure));
-        books.bury(news.worker(), ExitNews::NotStarted, String::new(), now, aftermath);
+        books.bury(news.worker(), Remains::of(ExitNews::NotStarted), now, aftermath);
     });
 }
 
@@ -178,7 +180,7 @@ async fn watch_own(news: WorkerNews, process: Arc<WorkerProcess>, mut tasks: Tas
     };
     let _ = timeout(LAST_WORDS, tasks.ended()).await;
     let stderr_tail = prints.drain().await;
-    buried(&news, exit_news(exit), stderr_tail);
+    buried(&news, Remains { exit: exit_news(exit), stderr_tail, peak_bytes: exit.peak_bytes });
 }
 
 async fn watch_attached(news: WorkerNews, mut tasks: Tasks, leave: Arc<Notify>) {
@@ -187,7 +189,7 @@ async fn watch_attached(news: WorkerNews, mut tasks: Tasks, leave: Arc<Notify>) 
         () = leave.notified() => {}
     }
     drop(tasks);
-    buried(&news, ExitNews::Detached, String::new());
+    buried(&news, Remains::of(ExitNews::Detached));
 }
 
 fn closed_its_lanes(news: &WorkerNews) {
@@ -198,26 +200,20 @@ fn closed_its_lanes(news: &WorkerNews) {
     }
 }
 
-fn buried(news: &WorkerNews, exit: ExitNews, stderr_tail: String) {
+fn buried(news: &WorkerNews, remains: Remains) {
     if let Some(shared) = news.pool() {
-        shared.step(|books, now, aftermath| books.bury(news.worker(), exit, stderr_tail, now, aftermath));
+        shared.step(|books, now, aftermath| books.bury(news.worker(), remains, now, aftermath));
     }
 }
 
 impl Books {
     /// The one way out of the books for every worker.
-    fn bury(
-        &mut self,
-        worker: WorkerId,
-        exit: ExitNews,
-        stderr_tail: String,
-        now: Timestamp,
-        aftermath: &mut Aftermath,
-    ) {
+    fn bury(&mut self, worker: WorkerId, remains: Remains, now: Timestamp, aftermath: &mut Aftermath) {
         let Some(member) = self.crew.remove(&worker) else { return };
         let begun_by_none = member.link().map_or_else(Vec::new, |link| link.close());
         let unwritten = begun_by_none.iter().filter_map(|seq| member.in_flight.get(seq).copied()).collect();
-        let record = WorkerDeath { stderr_tail, ..death(worker, &member, exit, now) };
+        let exit = remains.exit;
+        let record = death::record(worker, &member, remains, now);
         if !matches!(member.handshake, Handshake::Ready(..)) {
             self.note_start_failure(worker, &record, &member);
         }
@@ -244,53 +240,6 @@ impl Books {
         self.last_start_failure = Some(Arc::new(failure));
     }
 }
-
-fn death(worker: WorkerId, member: &Member, exit: ExitNews, now: Timestamp) -> WorkerDeath {
-    let (code, signal) = match exit {
-        ExitNews::Code(code) => (Some(code), None),
-        ExitNews::Signal(signal) => (None, Some(Signal(signal))),
-        ExitNews::Unknown | ExitNews::NotStarted | ExitNews::Detached => (None, None),
-    };
-    WorkerDeath {
-        pid: member.pid(),
-        index: worker.index,
-        generation: worker.generation,
-        code,
-        signal,
-        cause: match (code, signal) {
-            _ if member.too_slow => DeathCause::StartTimeout,
-            _ => suspicion(member, code, signal),
-        },
-        culprit: None,
-        stderr_tail: String::new(),
-        last_calls: member.past.calls(),
-        memory: member.past.memory(),
-        uptime_ms: u64::try_from(now.since(member.born_at).as_millis()).unwrap_or(u64::MAX),
-    }
-}
-
-/// What a death that nobody here asked for looks like.
-fn suspicion(member: &Member, code: Option<i32>, signal: Option<Signal>) -> DeathCause {
-    let last_bytes = member.past.memory().last().copied();
-    if let (Some(limit), Some(used)) = (member.memory_limit, last_bytes)
-        && (code, signal) != (Some(0), None)
-        && used >= limit / 10 * 9
-    {
-        return DeathCause::MemoryLimit;
-    }
-    match signal {
-        Some(Signal(SIGKILL))
-            if member.oom_kills_at_birth.is_some_and(|before| sampler::oom_kills() > Some(before)) =>
-        {
-            DeathCause::OomKiller
-        }
-        Some(_) => DeathCause::Signal,
-        None => DeathCause::Exit,
-    }
-}
-
-/// The same number on every Unix.
-const SIGKILL: i32 = 9;
 
 fn exit_news(exit: Exit) -> ExitNews {
     match (exit.code, exit.signal) {

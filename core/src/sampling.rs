@@ -48,25 +48,25 @@ impl Shared {
             let seen = sampler.sample(&pids);
             for ((worker, pid), memory) in crew.into_iter().zip(seen) {
                 let Some(memory) = memory else { continue };
-                samples.push((worker, self.confirmed(memory, || sampler.confirm(pid))));
+                samples.push((worker, self.confirmed(memory, || sampler.confirm(pid)), memory));
             }
         }
         let headroom = sampler::headroom();
         self.step(|books, now, aftermath| {
             books.tell(now, News::Headroom { memory: headroom }, aftermath);
-            for (worker, memory) in samples {
-                books.note_memory(worker, memory);
-                books.tell(now, News::Sample { worker, memory }, aftermath);
+            for (worker, bytes, memory) in samples {
+                books.note_memory(worker, bytes, memory);
+                books.tell(now, News::Sample { worker, memory: bytes }, aftermath);
             }
         });
     }
 
     /// What a worker uses before its first call, if it has a limit: one that begins above it would be replaced for ever. Microseconds
     /// for one young process, so that it may be asked on the IO thread.
-    pub(crate) fn memory_at_start(&self, pid: u32) -> Option<u64> {
-        self.options.max_memory?;
+    pub(crate) fn memory_at_start(&self, pid: u32) -> Option<Memory> {
+        self.options.max_memory.or(self.options.memory_limit)?;
         let mut sampler = self.sampler.lock().unwrap_or_else(PoisonError::into_inner);
-        sampler.sample(&[pid]).first().copied().flatten().map(Memory::private_bytes)
+        sampler.sample(&[pid]).first().copied().flatten()
     }
 
     /// Processes of one tree may share pages that each counts: asked more closely before it counts as too much.

@@ -56,8 +56,7 @@ impl WorkerProcess {
         *ended.get_or_insert_with(|| {
             signals::kill_group(self.pid);
             reaper::forget(self.pid);
-            exit::reap(self.pid);
-            exit
+            Exit { peak_bytes: exit::reap(self.pid), ..exit }
         })
     }
 }

@@ -11,12 +11,6 @@ pub(crate) fn headroom() -> Option<u64> {
     }
 }
 
-/// How many processes the system has killed because memory had run out, since it began; none where it does not tell.
-pub(crate) fn oom_kills() -> Option<u64> {
-    let text = read_to_string("/proc/vmstat").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("oom_kill "))?.trim().parse().ok()
-}
-
 fn available() -> Option<u64> {
     let text = read_to_string("/proc/meminfo").ok()?;
     let kilobytes = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -37,10 +37,14 @@ impl ProcSampler {
         let mut memory = Memory::default();
         for (place, pid) in tree.iter().enumerate() {
             match self.pages(*pid) {
-                Some((resident, shared)) => {
-                    memory.resident_bytes += resident * self.page_bytes;
-                    memory.shared_bytes += shared * self.page_bytes;
+                Some(pages) => {
+                    memory.resident_bytes += pages.resident * self.page_bytes;
+                    memory.shared_bytes += pages.shared * self.page_bytes;
                     memory.processes += 1;
+                    if place == 0 {
+                        memory.own_resident_bytes = pages.resident * self.page_bytes;
+                        memory.own_limited_bytes = pages.data * self.page_bytes;
+                    }
                 }
                 None if place == 0 => return None,
                 None => {}
@@ -49,7 +53,7 @@ impl ProcSampler {
         Some(memory)
     }
 
-    fn pages(&mut self, pid: u32) -> Option<(u64, u64)> {
+    fn pages(&mut self, pid: u32) -> Option<Pages> {
         if let Some(pages) = self.statm.get(&pid).and_then(read_pages) {
             return Some(pages);
         }
@@ -127,13 +131,22 @@ fn parent_of(pid: u32) -> Option<u32> {
     std::str::from_utf8(&stat[after_name + 1..]).ok()?.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Resident and shared pages; None for a process that has ended. A zombie has none.
-fn read_pages(statm: &File) -> Option<(u64, u64)> {
+/// What `statm` tells of one process.
+struct Pages {
+    resident: u64,
+    shared: u64,
+    /// Private and writable, touched or not.
+    data: u64,
+}
+
+/// None for a process that has ended. A zombie has no pages.
+fn read_pages(statm: &File) -> Option<Pages> {
     let mut bytes = [0; 128];
     let count = statm.read_at(&mut bytes, 0).ok()?;
-    let mut numbers = std::str::from_utf8(&bytes[..count]).ok()?.split_whitespace().skip(1);
-    let (resident, shared) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
-    (resident > 0).then_some((resident, shared))
+    let text = std::str::from_utf8(&bytes[..count]).ok()?;
+    let number = |place: usize| text.split_whitespace().nth(place)?.parse::<u64>().ok();
+    let pages = Pages { resident: number(1)?, shared: number(2)?, data: number(5)? };
+    (pages.resident > 0).then_some(pages)
 }
 
 /// One process's share of anonymous memory: a page that n processes have counts an nth. Arenas and files do not count.

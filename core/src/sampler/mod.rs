@@ -3,13 +3,15 @@
 mod headroom;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 mod linux;
+mod oom;
 mod portable;
 mod tree;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use headroom::{headroom, oom_kills};
+pub(crate) use headroom::headroom;
+pub(crate) use oom::OomKills;
 
 /// Reads memory from the operating system. It may take a millisecond or more: not for the runtime's thread.
 pub(crate) trait Sampler: Send {
@@ -31,6 +33,10 @@ pub(crate) struct Memory {
     pub(crate) shared_bytes: u64,
     /// How many processes the tree has.
     pub(crate) processes: usize,
+    /// In physical memory, of the worker's own process.
+    pub(crate) own_resident_bytes: u64,
+    /// What a hard limit counts of the worker's own process, touched or not.
+    pub(crate) own_limited_bytes: u64,
 }
 
 impl Memory {

@@ -53,6 +53,11 @@ fn memory_of(system: &System, children: &HashMap<u32, Vec<u32>>, root: u32) -> O
         if let Some(process) = system.process(Pid::from_u32(pid)) {
             memory.resident_bytes += process.memory();
             memory.processes += 1;
+            if pid == root {
+                // The nearest to what a limit counts that is known everywhere.
+                memory.own_resident_bytes = process.memory();
+                memory.own_limited_bytes = process.memory();
+            }
         }
     }
     Some(memory)

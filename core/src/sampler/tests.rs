@@ -89,6 +89,15 @@ mod fast {
     }
 
     #[test]
+    fn what_a_limit_counts_is_seen_before_it_is_touched() {
+        let code = "import mmap\nkept = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)";
+        let child = python(code);
+        let memory = sample(&mut ProcSampler::new(), &child);
+        assert!(memory.own_limited_bytes > 64 * MIB, "{memory:?}");
+        assert!(memory.own_resident_bytes < 32 * MIB, "{memory:?}");
+    }
+
+    #[test]
     fn confirming_counts_pages_of_a_forked_tree_once() {
         let child = python("kept = bytearray(os.urandom(64 << 20))\nos.fork() or os.fork()");
         let mut sampler = ProcSampler::new();

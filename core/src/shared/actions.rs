@@ -9,7 +9,7 @@ use ganger_scheduler::{Action, CallId, CancelReason, KillCause, Timestamp, Worke
 
 use super::Aftermath;
 use super::books::{Books, Closed, Member, Process};
-use crate::sampler;
+use crate::sampler::OomKills;
 
 impl Books {
     pub(super) fn carry_out(&mut self, now: Timestamp, aftermath: &mut Aftermath) {
@@ -53,7 +53,7 @@ impl Books {
         Member {
             device: self.free_device(),
             memory_limit: self.memory_limit,
-            oom_kills_at_birth: sampler::oom_kills(),
+            oom_kills_at_birth: OomKills::now(),
             ..Member::new(Process::Coming { killed: false }, now)
         }
     }

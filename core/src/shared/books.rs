@@ -22,6 +22,7 @@ use crate::link::Link;
 use crate::options::{PoolOptions, WhenFull};
 use crate::process::WorkerProcess;
 use crate::recorder::Recorder;
+use crate::sampler::{Memory, OomKills};
 use crate::stats::Latencies;
 
 #[derive(Debug)]
@@ -90,8 +91,8 @@ pub(crate) struct Member {
     pub(crate) too_slow: bool,
     /// Its hard limit, if it has one.
     pub(crate) memory_limit: Option<u64>,
-    /// How many processes the system had killed for memory when it began, if the system counts them.
-    pub(crate) oom_kills_at_birth: Option<u64>,
+    /// What the system had killed for memory when it began, if the system counts that.
+    pub(crate) oom_kills_at_birth: Option<OomKills>,
     /// The device that it is bound to.
     pub(crate) device: Option<Arc<str>>,
     pub(crate) past: Past,
@@ -192,9 +193,10 @@ impl Books {
         self.devices.iter().min_by_key(|device| holders(device)).cloned()
     }
 
-    pub(crate) fn note_memory(&mut self, worker: WorkerId, bytes: u64) {
+    /// `bytes` is what counts against a limit of the pool's own.
+    pub(crate) fn note_memory(&mut self, worker: WorkerId, bytes: u64, memory: Memory) {
         if let Some(member) = self.crew.get_mut(&worker) {
-            member.past.sampled(bytes);
+            member.past.sampled(bytes, memory);
         }
     }
 

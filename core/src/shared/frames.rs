@@ -188,7 +188,9 @@ impl Books {
         }
         self.learn(&functions, heard.now, aftermath);
         if let Some(memory) = member_pid.and_then(|pid| heard.shared.memory_at_start(pid)) {
-            self.tell(heard.now, News::Sample { worker: heard.worker, memory }, aftermath);
+            let bytes = memory.private_bytes();
+            self.note_memory(heard.worker, bytes, memory);
+            self.tell(heard.now, News::Sample { worker: heard.worker, memory: bytes }, aftermath);
         }
         self.tell(heard.now, News::Ready { worker: heard.worker }, aftermath);
         Ok(())

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::sampler::Memory;
+
 /// So many calls are remembered.
 const CALLS: usize = 8;
 /// So many samples: a minute of them at one a second.
@@ -12,6 +14,7 @@ const SAMPLES: usize = 60;
 pub(crate) struct Past {
     calls: VecDeque<Arc<str>>,
     memory: VecDeque<u64>,
+    latest: Option<Memory>,
 }
 
 impl Past {
@@ -19,13 +22,19 @@ impl Past {
         push(&mut self.calls, function, CALLS);
     }
 
-    pub(super) fn sampled(&mut self, bytes: u64) {
+    pub(super) fn sampled(&mut self, bytes: u64, memory: Memory) {
         push(&mut self.memory, bytes, SAMPLES);
+        self.latest = Some(memory);
     }
 
     /// Functions, the latest last.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.calls.iter().map(|function| function.to_string()).collect()
+    }
+
+    /// The last sample in full.
+    pub(crate) fn latest(&self) -> Option<Memory> {
+        self.latest
     }
 
     /// Bytes, the latest last.

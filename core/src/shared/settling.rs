@@ -172,10 +172,12 @@ impl Obituary {
             | Cause::StartTimeout
             | Cause::Unresponsive => None,
         };
-        // What the shell found out about the death is more than that it came by a signal or code.
+        WorkerDeath { cause: self.cause(of), culprit, ..self.record.clone() }
+    }
+
+    /// What the shell found out about the death is more than that it came by a signal or code.
+    pub(super) fn cause(&self, of: Cause) -> DeathCause {
         let told = cause(of);
-        let cause =
-            if matches!(told, DeathCause::Exit | DeathCause::Signal) { self.record.cause } else { told };
-        WorkerDeath { cause, culprit, ..self.record.clone() }
+        if matches!(told, DeathCause::Exit | DeathCause::Signal) { self.record.cause } else { told }
     }
 }

@@ -34,7 +34,7 @@ impl Books {
                 running: running as u64,
                 calls,
                 reason: word(reason),
-                cause: cause(of),
+                cause: self.obituary.as_ref().map_or_else(|| cause(of), |obituary| obituary.cause(of)),
             }
             .into(),
             Fact::CallRetry { call, attempt, retries, worker } => {

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each suite uses its part")]
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+pub(crate) mod groups;
+
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, Once};
@@ -34,6 +36,11 @@ pub(crate) fn programs() -> PathBuf {
 
 pub(crate) fn deeds() -> String {
     worker("deeds.py")
+}
+
+/// A worker in `workers/` for Node.
+pub(crate) fn node_worker(file: &str) -> String {
+    worker(file)
 }
 
 fn worker(file: &str) -> String {

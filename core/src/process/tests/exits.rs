@@ -1,7 +1,7 @@
 //! How workers end, and that nothing of them stays.
 
 use super::{pid_from, runs, shell, started, state, until};
-use crate::process::{Exit, WorkerProcess, exit, reaper};
+use crate::process::{Exit, Launch, WorkerProcess, exit, reaper};
 
 #[tokio::test]
 async fn codes_and_signals_are_told_apart() {
@@ -10,7 +10,8 @@ async fn codes_and_signals_are_told_apart() {
     {
         let child = started(shell(script)).unwrap();
         let pid = child.process.pid();
-        assert_eq!(child.process.wait_exit().await, Exit { code, signal, status_known: true }, "{script}");
+        let exit = child.process.wait_exit().await;
+        assert_eq!((exit.code, exit.signal, exit.status_known), (code, signal, true), "{script}");
         assert_eq!(state(pid), None, "it has been reaped");
         assert_eq!(child.process.wait_exit().await.code, code, "a second wait says the same");
     }
@@ -79,4 +80,13 @@ async fn the_reaper_is_told_of_groups_and_started_again_when_it_dies() {
     drop(child.control);
     child.process.wait_exit().await;
     assert!(!reaper::watched().contains(&group));
+}
+
+#[tokio::test]
+async fn the_peak_of_a_worker_that_had_more_than_its_host_is_told() {
+    let code = "kept = bytearray(b'x') * (400 << 20); del kept";
+    let argv = ["python3", "-S", "-c", code].map(Into::into).into();
+    let child = started(Launch { argv, ..Launch::default() }).unwrap();
+    let peak = child.process.wait_exit().await.peak_bytes.expect("this host is smaller");
+    assert!((400 << 20..500 << 20).contains(&peak), "{peak}");
 }

@@ -25,8 +25,7 @@ async fn lanes_and_pipes_are_where_the_protocol_says() {
     writeln!(&*child.control, "two").unwrap();
     assert_eq!(line(&*child.control), "control two");
     assert_eq!((all(reader(&child.stdout)), all(reader(&child.stderr))), ("out\n".into(), "err\n".into()));
-    let expected = Exit { code: Some(0), signal: None, status_known: true };
-    assert_eq!(ended(child).await, expected, "stdin is empty, so cat ends");
+    assert_eq!(ended(child).await.code, Some(0), "stdin is empty, so cat ends");
 }
 
 #[cfg(target_os = "linux")]
