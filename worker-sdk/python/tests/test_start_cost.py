@@ -111,6 +111,13 @@ def test_few_small_payloads_need_no_msgspec(tmp_path: Path) -> None:
         assert "msgspec" not in host.result("loaded")
 
 
+def test_a_worker_that_took_long_to_load_has_msgspec_before_its_first_call(tmp_path: Path) -> None:
+    slow = LOADED.replace("assert context.pool", "import time; time.sleep(0.6)")
+    with Host.start(write(tmp_path, "workers.py", slow)) as host:
+        host.ready()
+        assert {"msgspec", "ganger_worker.typing_rules"} <= set(host.result("loaded"))
+
+
 def test_bytes_of_any_length_need_no_msgspec(tmp_path: Path) -> None:
     with started(tmp_path) as host:
         assert host.result("same", b"x" * 300_000) == b"x" * 300_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 from . import control, endpoint, hooks, leaving, loader
 from .context import bind
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 USAGE_EXIT = 64
 INTERRUPTED_EXIT = 130
+# So long a load dwarfs the import of msgspec, which takes some twentieth of a second.
+LONG_LOAD_S = 0.5
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -56,10 +59,13 @@ def _live(target: str, data: Lane, control_lane: Lane) -> int:
     bind(welcome, data.writer.post)
     logs = LogWatch(data.writer.post)
     logs.begin()
+    begun = time.monotonic()
     try:
         functions = loader.load(target)
         logs.code_is_loaded()
         runner.run_hooks(hooks.startup_hooks)
+        if time.monotonic() - begun > LONG_LOAD_S:
+            _import_for_calls()
         ready = session.ready(functions.contracts)
     except (Exception, SystemExit) as error:
         from . import errors
@@ -72,6 +78,14 @@ def _live(target: str, data: Lane, control_lane: Lane) -> int:
     runner.run_hooks(hooks.shutdown_hooks)
     runner.close()
     return 0
+
+
+def _import_for_calls() -> None:
+    """A worker with much to load may replace one that serves: no call shall wait for the import instead."""
+    from . import typing_rules, values
+
+    if typing_rules.msgspec:
+        values.use_msgspec()
 
 
 def _runner(session: Session, data: Lane, concurrency: int) -> Runner:
