@@ -83,6 +83,6 @@ class Bench:
 def _program(kind: str, peer: str) -> list[str]:
     if "Node→" in peer or "(processes)" in peer:
         return ["node", str(HERE / "hosts.mjs"), peer, kind]
-    if kind == "chaos":
-        return [sys.executable, str(HERE / "chaos.py"), peer]
+    if kind in ("chaos", "recycling"):
+        return [sys.executable, str(HERE / f"{kind}.py"), peer]
     return [sys.executable, str(HERE / "hosts.py"), peer, kind]

@@ -1,7 +1,8 @@
-"""Measures Ganger beside its peers, in one run: ``run.py [--quick] [--only latency|throughput|waits|chaos]``
+"""Measures Ganger beside its peers, in one run: ``run.py [--quick] [--only CASE …]``
 
 Peers take turns inside each repetition, so that a busy minute hits all of them. Prints Markdown and leaves
-it with every figure in .cache/bench/results.{md,json}.
+it with every figure in .cache/bench/results.{md,json}. The recycling case draws docs/recycling.svg, or
+recycling.svg beside the results if it was quick.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import chart
 import install
 import machine
+import model
 import tables
 from measure import Bench
 
@@ -47,7 +50,10 @@ RIVAL = "deadpool-executor"
 STORMED = [PYTHON, RIVAL, "ganger Node→Python", NODE]
 # Who may be killed: only workers that were given a call, or those that are still starting as well.
 VICTIMS = {"working": "that was given a call", "any": "of any age, starting ones included,"}
-CASES = ["latency", "throughput", "waits", "chaos"]
+RECYCLED = [PYTHON, "multiprocessing.Pool", "ProcessPoolExecutor"]
+UNTOUCHED = "ganger, never replaced"
+MAX_CALLS = 500
+CASES = ["latency", "throughput", "waits", "chaos", "recycling"]
 
 
 def main() -> None:
@@ -64,6 +70,10 @@ def main() -> None:
         _waits(bench)
     if "chaos" in options.only:
         _chaos(bench, 2 if quick else 8)
+    if "recycling" in options.only:
+        seconds = 6 if quick else 14
+        _recycling(bench, seconds)
+        _draw_recycling(bench, seconds, CACHE if quick else ROOT / "docs")
     text = "\n".join(_report(bench, facts, options.only))
     (CACHE / "results.md").write_text(text + "\n")
     (CACHE / "results.json").write_text(json.dumps({"machine": facts, "figures": bench.as_rows()}, indent=1))
@@ -126,6 +136,19 @@ def _chaos(bench: Bench, seconds: float) -> None:
             bench.run(f"chaos {victims}", peer, given, kind="chaos")
 
 
+def _recycling(bench: Bench, seconds: float) -> None:
+    for peer in (*RECYCLED, UNTOUCHED):
+        _say(f"recycling: {peer}")
+        given = {"max_calls": MAX_CALLS, "seconds": seconds, "ms": 1, "limit_s": seconds + 60}
+        bench.run("recycling", peer, given)
+
+
+def _draw_recycling(bench: Bench, seconds: float, folder: Path) -> None:
+    title = f"How long calls take while the worker is replaced every {MAX_CALLS} calls and takes 1 s to load"
+    panels = chart.panels(bench.figures, "recycling", RECYCLED)
+    (folder / "recycling.svg").write_text(chart.draw(title, panels, 1000 * model.LOAD_S / 2, seconds))
+
+
 def _report(bench: Bench, facts: dict[str, str], cases: list[str]) -> list[str]:
     figures = tables.Figures(bench.figures)
     floors = [f"floor {host.title()}→{child.title()}" for host, child in FLOORS]
@@ -147,6 +170,14 @@ def _report(bench: Bench, facts: dict[str, str], cases: list[str]) -> list[str]:
             "",
         ]
         lines += tables.chaos(figures, f"chaos {victims}", STORMED, RIVAL)
+    if "recycling" in cases:
+        lines += [
+            "",
+            f"## A worker that takes {model.LOAD_S:.0f} s to load is replaced every {MAX_CALLS} calls",
+            "",
+        ]
+        lines += ["One worker, one caller; a call takes 1 ms in the worker.", ""]
+        lines += tables.recycling(figures, [*RECYCLED, UNTOUCHED], UNTOUCHED)
     return lines
 
 

@@ -116,6 +116,26 @@ def chaos(figures: Figures, case: str, peers: list[str], rival: str) -> Table:
     return _table(heads, map(row, peers))
 
 
+def recycling(figures: Figures, peers: list[str], calm: str) -> Table:
+    """`calm` is the pool of ours that replaces nobody."""
+
+    def row(peer: str) -> list[str]:
+        p99 = figures.median("recycling", peer, "p99")
+        return [
+            peer,
+            figures.fault("recycling", peer)
+            or _number(figures.median("recycling", peer, "replaced"), "{:.0f}"),
+            *(
+                _number(figures.median("recycling", peer, metric), "{:,.1f}")
+                for metric in ("p50", "p99", "p999", "slowest")
+            ),
+            _ratio(p99, figures.median("recycling", calm, "p99")),
+        ]
+
+    heads = ["peer", "replaced, workers", "p50 ms", "p99 ms", "p99.9 ms", "slowest ms", f"p99 ÷ {calm}'s"]
+    return _table(heads, map(row, peers))
+
+
 def _ratio(one: float | None, other: float | None) -> str:
     return f"{one / other:.2f}" if one and other else "–"
 
