@@ -18,7 +18,7 @@ demo: release ## Real photographs through Python, Node and Rust workers, one of 
 	@$(PY) examples/00-demo/run.py
 
 .PHONY: test
-test: test-rust test-python test-node test-examples ## Every suite
+test: test-rust test-python test-node test-examples test-chaos ## Every suite
 	@echo "all suites passed"
 
 .PHONY: bench
@@ -54,7 +54,10 @@ audit: ## Licences, bans and advisories of every dependency (needs cargo-deny)
 	cargo deny check
 
 .PHONY: chaos
-chaos: test-chaos ## Kills, floods and memory bombs from both languages; GANGER_CHAOS=long for minutes of it
+chaos: ## Minutes of kills, floods, memory bombs and replacements under load, from both languages
+	GANGER_CHAOS=long $(MAKE) test-chaos
+	cd bindings-python && GANGER_CHAOS=long ../$(PY) -m pytest tests/test_recycling.py tests/test_supervision.py
+	cd bindings-node && GANGER_CHAOS=long PATH="$(CURDIR)/$(VENV)/bin:$$PATH" node --test --test-concurrency=1 test/{health,replacement}.test.mjs
 
 .PHONY: fuzz
 fuzz: ## The decoder under libFuzzer for a minute (needs cargo-fuzz)

@@ -6,7 +6,6 @@ import { assertAddedUp, count, dice, end, leaveNothing, long, open, ownKinds } f
 
 leaveNothing()
 
-// The Python suite's run is the long one where time is short.
 const CALLS = long ? 100_000 : 2_000
 const WINDOW = 200
 /** Of a thousand calls. */
@@ -30,13 +29,14 @@ for (const kind of ownKinds)
       }
     }
     await Promise.all(Array.from({ length: WINDOW }, caller))
+    const grown = process.memoryUsage().rss - warmBytes
+    t.diagnostic(JSON.stringify({ ...Object.fromEntries(count(ends)), grown }))
     assert.deepEqual(wrong, [])
     assert.equal(ends.length, CALLS)
     const started = starts()
     assert.deepEqual([...started].filter(([, times]) => times > 1).slice(0, 5), [], 'started more than once')
     assert.ok(answered.every((mark) => started.get(mark) === 1))
     await assertAddedUp(pool, count(ends))
-    const grown = process.memoryUsage().rss - warmBytes
     assert.ok(grown < warmBytes / 4 + 64e6, `${grown} bytes more than ${warmBytes}`)
   })
 
