@@ -10,7 +10,7 @@ from html import escape
 from measure import Figure
 
 WIDTH, LEFT, RIGHT = 760, 64, 12
-PANEL, GAP, TOP, BOTTOM = 92, 34, 48, 44
+PANEL, GAP, TOP, BOTTOM = 92, 36, 60, 46
 LOWEST_MS, HIGHEST_MS = 1.0, 3000.0
 GRID_MS = {1.0: "1 ms", 10.0: "10 ms", 100.0: "100 ms", 1000.0: "1 s"}
 # Shorter ones could not be seen.
@@ -103,11 +103,11 @@ def _time_axis(top: int, seconds: float) -> list[str]:
     lines = []
     for second in range(0, int(seconds) + 1, 2):
         x = _x(second, seconds)
-        lines.append(f'<text x="{x:.1f}" y="{top + 17}" text-anchor="middle">{second} s</text>')
+        lines.append(f'<text x="{x:.1f}" y="{top + 18}" text-anchor="middle">{second} s</text>')
     legend = (
         "time; each bar is the slowest call that began in 50 ms; ▼ the first call that a new worker answered"
     )
-    lines.append(f'<text x="{LEFT}" y="{top + 36}">{legend}</text>')
+    lines.append(f'<text x="{LEFT}" y="{top + 38}">{legend}</text>')
     return lines
 
 

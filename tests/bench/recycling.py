@@ -80,14 +80,15 @@ def tell(served: list[Served]) -> None:
     pids = [call.pid for call in served]
     replaced = [call for call, before in zip(served[1:], pids, strict=False) if call.pid != before]
     emit("replaced", len(replaced), "workers", len(took))
-    # For the chart: when another worker answered first, and the slowest call of each moment.
+    # For the chart: when another worker answered first, and the slowest call of each moment with its begin.
     for number, call in enumerate(replaced):
         emit(f"replaced {number}", call.begun, "s", 1)
-    slices: dict[int, list[float]] = {}
+    moments: dict[int, list[Served]] = {}
     for call in served:
-        slices.setdefault(int(call.begun / SLICE_S), []).append(call.took * 1000)
-    for index, times in slices.items():
-        emit(f"moment {index * SLICE_S:.2f}", max(times), "ms", len(times))
+        moments.setdefault(int(call.begun / SLICE_S), []).append(call)
+    for calls in moments.values():
+        slowest = max(calls, key=lambda call: call.took)
+        emit(f"moment {slowest.begun:.3f}", slowest.took * 1000, "ms", len(calls))
 
 
 def main() -> None:
