@@ -201,7 +201,8 @@ class ScriptedWorker:
 
     def on_return(self, seq: int, value: Any) -> None:
         assert self.execution is not None
-        self.execution.answer(self.calls[seq], value)
+        call = self.calls[seq]
+        self.execution.answer(call, self.execution.reply(call, value))
         self.carry_out(self.session.finish(seq))
 
     def on_raise(self, seq: int, message: str) -> None:

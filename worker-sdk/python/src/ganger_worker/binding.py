@@ -36,13 +36,17 @@ class Binding:
         self._by_name = {parameter.name: parameter for parameter in signature.parameters}
         self._positional = [parameter for parameter in signature.parameters if not parameter.keyword_only]
         self._free = signature.known and not signature.required and not signature.takes_whole_input
+        self.view = _by_view(self._positional[0].hint) if self._positional else False
         self._typed = any(_demands(parameter.hint) for parameter in signature.parameters)
         self._loads: Callable[[bytes], Any] | None = None
         self._compiled = False
         self._rules: Rules | None = None
         self._decode_fast: Callable[[bytes], tuple[Any, ...]] | None = None
 
-    def arguments(self, encoding: int, shape: int, payload: bytes) -> Arguments:
+    def arguments(self, encoding: int, shape: int, payload: bytes | memoryview) -> Arguments:
+        if encoding == Encoding.RAW:
+            return self._converted(*self._shaped(shape, payload))
+        payload = cast("bytes", payload)  # only what is raw comes as a view
         if encoding == Encoding.MESSAGEPACK:
             if shape == 0:
                 if payload == _NIL and self._free:
@@ -57,8 +61,6 @@ class Binding:
                         pass  # the way below finds the same fault and words it
             value = values.decode(payload)
             return self._converted(*self._shaped(shape, value))
-        if encoding == Encoding.RAW:
-            return self._converted(*self._shaped(shape, payload))
         if encoding == Encoding.PICKLE:
             if self._loads is None:
                 from pickle import loads
@@ -186,6 +188,11 @@ class Binding:
             only = next(iter(self._by_name))
             hint = f"; annotate the only parameter '{only}' as a dict to receive the whole map"
         return f"the function has no parameter '{name}'{hint}"
+
+
+def _by_view(hint: Any) -> bool | None:
+    """Whether bytes are wanted as a memoryview; None: it does not say."""
+    return None if hint is EMPTY else hint is memoryview
 
 
 def _demands(hint: Any) -> bool:

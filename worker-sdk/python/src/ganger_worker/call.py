@@ -6,17 +6,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .arena import Lent
     from .protocol import CallBody
 
 
 class Call:
-    __slots__ = ("cancelled", "deadline", "encoding", "fields", "on_cancel", "payload", "reason", "seq")
+    __slots__ = (
+        "cancelled",
+        "deadline",
+        "encoding",
+        "fields",
+        "lent",
+        "on_cancel",
+        "payload",
+        "reason",
+        "seq",
+        "view",
+    )
 
     def __init__(self, seq: int, fields: CallBody, encoding: int, payload: bytes) -> None:
         self.seq = seq
         self.fields = fields
         self.encoding = encoding
         self.payload = payload
+        # The input lies in shared memory, and `payload` is empty.
+        self.lent: Lent | None = None
+        # The host's value was a view; for a function that does not say what it takes.
+        self.view = False
         self.deadline: float | None = None
         self.cancelled = False
         self.reason = ""

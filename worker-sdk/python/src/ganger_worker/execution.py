@@ -7,7 +7,7 @@ from _contextvars import copy_context
 from . import values
 from .context import Cancelled, current
 from .function import Style
-from .protocol import RUN, Encoding, Kind
+from .protocol import RUN, Encoding, Flag, Kind
 from .typed import cast
 from .values import Refused
 
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
     Payload = bytes | bytearray | memoryview
 
+    # The flags of a RESULT, and its payload.
+    Reply = tuple[int, Payload]
+
 _BYTES: Final = (bytes, bytearray, memoryview)
-_RESULT, _PICKLE = Kind.RESULT, Encoding.PICKLE
+_RESULT, _PICKLE, _RAW = Kind.RESULT, Encoding.PICKLE, Encoding.RAW
 
 
 class Execution:
@@ -36,6 +39,8 @@ class Execution:
         self._functions = functions.by_name
         self._max_payload = max_payload
         self._own: dict[str, Function] = {}
+        shared = session.welcome.shared_memory if session.welcome is not None else None
+        self._shared_from: float = shared.threshold if shared is not None else float("inf")
         self._dumps: Callable[[object], bytes] | None = None
 
     def find(self, call: Call) -> Function | None:
@@ -59,12 +64,15 @@ class Execution:
                 result = copy_context().run(function.target, *arguments[0], **arguments[1])
                 if not function.is_plain:
                     result = _collect(call, result)
+                arguments = None
             except SystemExit:
                 raise
             except BaseException as error:
                 self.fail(call, error)
             else:
-                self.answer(call, result)
+                reply = self.reply(call, result)
+                del result  # it may look at the input
+                self.answer(call, reply)
             finally:
                 current.set(None)
         return self._session.finish(call.seq)
@@ -81,18 +89,21 @@ class Execution:
                     result = await function.target(*arguments[0], **arguments[1])
                 else:
                     result = [item async for item in function.target(*arguments[0], **arguments[1])]
+                arguments = None
             except SystemExit:
                 raise
             except BaseException as error:
                 self.fail(call, error)
             else:
-                self.answer(call, result)
+                reply = self.reply(call, result)
+                del result  # it may look at the input
+                self.answer(call, reply)
         return self._session.finish(call.seq)
 
     def arguments(self, call: Call, function: Function) -> Arguments | None:
         """None: the input did not fit and the call has been answered."""
         try:
-            arguments = function.arguments(call.encoding, call.fields.shape, call.payload)
+            arguments = function.arguments(call.encoding, call.fields.shape, _payload(call, function))
         except Refused as refused:
             self._refuse(call, "INVALID_INPUT", f"{refused.path}: {refused.reason}", refused.path)
             return None
@@ -104,20 +115,39 @@ class Execution:
 
     # --- replies
 
-    def answer(self, call: Call, result: Any) -> None:
+    def reply(self, call: Call, result: Any) -> Reply | None:
+        """None: the result cannot be sent and the call has been answered."""
         try:
             flags, payload = self._encoded(call, result)
         except Refused as refused:
             self._refuse(call, "INVALID_RESULT", f"{refused.path}: {refused.reason}", refused.path)
+            return None
         except BaseException as error:  # so does pickling
             self._report(call, error, "INVALID_RESULT")
-        else:
-            size = payload.nbytes if type(payload) is memoryview else len(payload)
-            if size <= self._max_payload:
-                self._writer.send_payload(_RESULT, flags, call.seq, payload)
-            else:
-                text = f"a result of {size} bytes exceeds the {self._max_payload} that the pool allows"
-                self._refuse(call, "PAYLOAD_TOO_LARGE", text)
+            return None
+        size = payload.nbytes if type(payload) is memoryview else len(payload)
+        if size > self._max_payload:
+            text = f"a result of {size} bytes exceeds the {self._max_payload} that the pool allows"
+            self._refuse(call, "PAYLOAD_TOO_LARGE", text)
+            return None
+        if size >= self._shared_from:
+            return self._shared(call, flags, payload, size)
+        return flags, payload
+
+    def _shared(self, call: Call, flags: int, payload: Payload, size: int) -> Reply:
+        """A large result as a reference: to where it came from if it is the input, else to a copy."""
+        if call.lent is not None and type(payload) is memoryview and call.lent.is_whole(payload):
+            return flags | Flag.SHARED, call.lent.reference()
+        arenas = self._session.arenas(size)
+        reference = None if arenas is None else arenas.write(payload)
+        return (flags, payload) if reference is None else (flags | Flag.SHARED, reference)
+
+    def answer(self, call: Call, reply: Reply | None) -> None:
+        if reply is not None:
+            flags, payload = reply
+            if call.lent is not None and call.lent.is_held_atanswer():
+                flags |= Flag.HELD
+            self._writer.send_payload(_RESULT, flags, call.seq, payload)
 
     def _encoded(self, call: Call, result: Any) -> tuple[int, Payload]:
         """Bytes of any kind go out raw, from where they lie; a pickle is answered with a pickle."""
@@ -129,9 +159,9 @@ class Execution:
             return _PICKLE, self._dumps(result)
         if isinstance(result, _BYTES):
             data = cast("Payload", result)
-            if isinstance(data, memoryview) and not data.c_contiguous:
-                data = data.tobytes()
-            return Encoding.RAW, data
+            if not isinstance(data, memoryview):
+                return _RAW, data
+            return _RAW | Flag.VIEW, data if data.c_contiguous else data.tobytes()
         return 0, values.encode(result)
 
     def fail(self, call: Call, error: BaseException) -> None:
@@ -144,12 +174,12 @@ class Execution:
         if len(payload) > self._max_payload:
             payload = b""
         flags = _PICKLE if payload else Encoding.MESSAGEPACK
-        self._writer.send(error_frame(call.seq, body, payload, flags))
+        self._writer.send(error_frame(call.seq, body, payload, flags | _held(call)))
 
     def answer_error(self, call: Call, body: dict[str, object]) -> None:
         from .errors import error_frame
 
-        self._writer.send(error_frame(call.seq, body))
+        self._writer.send(error_frame(call.seq, body, flags=_held(call)))
 
     def _refuse(self, call: Call, code: str, message: str, path: str | None = None) -> None:
         from .errors import refusal
@@ -168,6 +198,18 @@ class Execution:
 
         close = difflib.get_close_matches(name, [*self._functions, RUN], 1, cutoff=0.0)
         return f"no function '{name}'; the nearest name is '{close[0]}'"
+
+
+def _payload(call: Call, function: Function) -> bytes | memoryview:
+    """The input's bytes, from wherever they lie; as a view if they are raw and the function wants one."""
+    by_view = call.encoding == _RAW and (call.view if function.view is None else function.view)
+    if call.lent is not None:
+        return call.lent.view() if by_view else call.lent.read()
+    return memoryview(call.payload) if by_view else call.payload
+
+
+def _held(call: Call) -> int:
+    return Flag.HELD if call.lent is not None and call.lent.is_held_atanswer() else 0
 
 
 def _collect(call: Call, items: Any) -> list[Any]:

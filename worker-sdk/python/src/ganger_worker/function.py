@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .binding import Arguments
 
-    ArgumentsOf = Callable[[int, int, bytes], Arguments]
+    ArgumentsOf = Callable[[int, int, bytes | memoryview], Arguments]
 
 DEFAULT_OPTIONS: Final = Options()
 
@@ -26,24 +26,36 @@ class Style:
 
 
 class Function:
-    """``arguments`` makes them of an encoding, a shape and a payload."""
+    """``arguments`` makes them of an encoding, a shape and a payload.
 
-    __slots__ = ("arguments", "is_plain", "name", "needs_loop", "style", "target")
+    ``view``: bytes that are its only argument come as a memoryview; None: if the host's value was one.
+    """
 
-    def __init__(self, name: str, target: Callable[..., Any], style: str, arguments: ArgumentsOf) -> None:
+    __slots__ = ("arguments", "is_plain", "name", "needs_loop", "style", "target", "view")
+
+    def __init__(
+        self,
+        name: str,
+        target: Callable[..., Any],
+        style: str,
+        arguments: ArgumentsOf,
+        view: bool | None = False,
+    ) -> None:
         self.name = name
         self.target = target
         self.style = style
         self.is_plain = style is Style.SYNC
         self.needs_loop = style in (Style.ASYNC, Style.ASYNC_GENERATOR)
         self.arguments = arguments
+        self.view = view
 
 
 def offered(name: str, target: Callable[..., Any]) -> tuple[Function, dict[str, object]]:
     """The function and its contract."""
     shape = signature.read(target)
     style = style_of(target)
-    function = Function(name, target, style, Binding(shape, name.replace(".", "_")).arguments)
+    binding = Binding(shape, name.replace(".", "_"))
+    function = Function(name, target, style, binding.arguments, binding.view)
     return function, _contract(name, target, style, shape)
 
 

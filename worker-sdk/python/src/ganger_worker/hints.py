@@ -25,6 +25,7 @@ _SCHEMAS: Final[dict[Any, Schema]] = {
     str: {"type": "string"},
     bool: {"type": "boolean"},
     bytes: {"type": "string", "contentEncoding": "base64"},
+    memoryview: {"type": "string", "contentEncoding": "base64"},
     type(None): {"type": "null"},
     list: {"type": "array"},
     dict: {"type": "object"},

@@ -28,7 +28,9 @@ def run(
     return function(*args, **(kwargs or {}))
 
 
-def run_arguments(encoding: int, shape: int, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def run_arguments(
+    encoding: int, shape: int, payload: bytes | memoryview
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Its input is ``(callable, args, kwargs)``; in shape 1 these are its positional arguments."""
     if encoding != Encoding.PICKLE:
         raise Refused("$", f"{RUN} reads pickles only")

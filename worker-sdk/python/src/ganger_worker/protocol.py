@@ -16,6 +16,7 @@ VERSION: Final = 1
 HEADER: Final = Struct("<QIBBHQ")
 HEADER_SIZE: Final = HEADER.size
 TOTAL: Final = Struct("<Q")
+REFERENCE: Final = Struct("<QQQ")  # to shared memory: arena, offset, length
 RUN: Final = "ganger.run"  # the function of every Python worker, which calls what the host pickled
 MAX_BODY: Final = 16 * 1024 * 1024
 MAX_BODY_DEPTH: Final = 64

@@ -29,17 +29,22 @@ from .protocol import (
     read_call,
     read_cancel,
     read_credit,
+    read_release,
     read_stop,
     read_welcome,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Final
+
+    from .arena import Arenas, Lent
 
 VIOLATION_EXIT: Final = 70
 HOST_GONE_EXIT: Final = 0
 SDK_VERSION: Final = "0.1.0"
+_CAN_SHARE: Final = hasattr(os, "pread")
 
 
 class Load:
@@ -106,7 +111,7 @@ class Phase:
 
 
 # Looked up once: an attribute of a class costs more than a global on the way of every call.
-_CALL, _MORE, _ENCODING = Kind.CALL, Flag.MORE, Flag.ENCODING
+_CALL, _MORE, _SHARED, _VIEW, _ENCODING = Kind.CALL, Flag.MORE, Flag.SHARED, Flag.VIEW, Flag.ENCODING
 _SERVING, _STOPPING = Phase.SERVING, Phase.STOPPING
 
 
@@ -123,8 +128,31 @@ class Session:
         self._stop_early = False
         self._max_payload = 0
         self._assemblies = Assemblies(0)
+        self._post: Callable[[bytes], None] | None = None
+        self._arenas: Arenas | None = None
         self._last_body: bytes | None = None
         self._last_call = CallBody("", 1, None, 0, {})
+
+    # --- shared memory
+
+    def share_memory(self, post: Callable[[bytes], None]) -> None:
+        """If WELCOME offered it. ``post`` writes a frame to data without waiting for others."""
+        shared = self.welcome.shared_memory if self.welcome is not None else None
+        if shared is not None:
+            for descriptor in (shared.input_fd, shared.result_fd):
+                os.set_inheritable(descriptor, False)
+            self._post = post
+
+    def arenas(self, size: int | None = None) -> Arenas | None:
+        """Made with the first payload that needs them. None: not for a payload of this size."""
+        shared = self.welcome.shared_memory if self.welcome is not None else None
+        if shared is None or self._post is None or (size is not None and size < shared.threshold):
+            return None
+        if self._arenas is None:
+            from .arena import Arenas
+
+            self._arenas = Arenas(shared, self._post)
+        return self._arenas
 
     # --- what the worker says
 
@@ -136,6 +164,7 @@ class Session:
             "sdk_version": SDK_VERSION,
             "language": "python",
             "pid": os.getpid() if pid is None else pid,
+            "shared_memory": _CAN_SHARE,
         }
         return frame(Kind.HELLO, body=values.encode_body(body))
 
@@ -207,6 +236,11 @@ class Session:
             return self._unexpected(incoming, "data")
         if kind == Kind.STOP:
             return self._stop(read_stop(_body(incoming.body)).reason)
+        if kind == Kind.RELEASE:
+            offsets = read_release(_body(incoming.body))
+            if self._arenas is not None:
+                self._arenas.release(offsets)
+            return None
         if self.phase in (Phase.HANDSHAKE, Phase.LOADING):
             raise Violation(f"frame of kind {kind} while {self.phase}")
         if kind == Kind.PING:
@@ -229,13 +263,22 @@ class Session:
         fields = self._last_call
         if self._cancelled_ahead and seq in self._cancelled_ahead:
             return _cancelled_before(seq, self._cancelled_ahead.pop(seq))
-        if len(payload) > self._max_payload or flags & TOO_LARGE:
+        lent = self._lent(seq, payload) if flags & _SHARED else None
+        if len(payload if lent is None else lent) > self._max_payload or flags & TOO_LARGE:
             return _refusal(seq, "PAYLOAD_TOO_LARGE", f"the input exceeds {self._max_payload} bytes")
-        call = Call(seq, fields, flags & _ENCODING, payload)
+        call = Call(seq, fields, flags & _ENCODING, payload if lent is None else b"")
+        call.lent = lent
+        call.view = bool(flags & _VIEW)
         if fields.timeout_ms is not None:
             call.deadline = time.monotonic() + fields.timeout_ms / 1000
         self._running[seq] = call
         return call
+
+    def _lent(self, seq: int, payload: bytes) -> Lent:
+        arenas = self.arenas()
+        if arenas is None:
+            raise Violation("a reference to shared memory that was not agreed on")
+        return arenas.lent(seq, payload)
 
     def _cancelled_early(self, seq: int) -> Effect | None:
         """The first piece of a call came; if its cancel came before, there is no need for the rest."""

@@ -170,10 +170,14 @@ class Writer:
 
     def post(self, data: bytes) -> None:
         """A frame that may be dropped, but whose sender must not wait for others."""
-        if self.forked:
-            return
         if len(self._waiting) >= MAX_WAITING:
             self.dropped += 1
+        else:
+            self.post_always(data)
+
+    def post_always(self, data: bytes) -> None:
+        """A frame whose sender must not wait for others, of a kind of which there are few."""
+        if self.forked:
             return
         self._waiting.append(data)
         try:
