@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDelta, PyDict, PyList, PyString};
 
 use crate::encode::{TIMESTAMP, epoch};
 use crate::error::exception;
+use crate::memory;
 use crate::refused::{MAX_DEPTH, Refused};
 
 /// The value of a reply. What was pickled stays bytes: a pool reads no pickles.
@@ -16,6 +17,7 @@ pub(crate) fn reply<'py>(py: Python<'py>, reply: &Reply) -> PyResult<Bound<'py, 
     match reply.encoding {
         Encoding::MessagePack => value(py, &reply.payload)
             .map_err(|refused| exception(py, &refused.into_error(ErrorCode::InvalidResult, None))),
+        Encoding::Raw if reply.view => memory::view(py, &reply.payload),
         Encoding::Raw | Encoding::Pickle5 => Ok(bytes(py, &reply.payload)),
     }
 }

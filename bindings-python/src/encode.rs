@@ -1,7 +1,7 @@
 //! From a Python value to the input of a call: one walk over the objects, into one buffer of MessagePack.
 
-use ganger::Input;
 use ganger::error::ErrorCode;
+use ganger::{Encoding, Input, Pool, SHARED_MEMORY_THRESHOLD, Shape};
 use pyo3::buffer::PyBuffer;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -16,12 +16,15 @@ use crate::error::exception;
 use crate::refused::{MAX_DEPTH, Refused};
 
 /// A value as the input of a call. A byte string goes as it is.
-pub(crate) fn input(value: &Bound<'_, PyAny>) -> Result<Input, Refused> {
+pub(crate) fn input(value: &Bound<'_, PyAny>, pool: &Pool) -> Result<Input, Refused> {
     if let Ok(bytes) = value.cast_exact::<PyBytes>() {
         return Ok(Input::raw(shared_or_copied(bytes)));
     }
-    if value.is_instance_of::<PyByteArray>() || value.is_instance_of::<PyMemoryView>() {
-        return Ok(Input::raw(buffer(value)?));
+    if value.is_instance_of::<PyMemoryView>() {
+        return Ok(raw_buffer(value, pool)?.as_view());
+    }
+    if value.is_instance_of::<PyByteArray>() {
+        return raw_buffer(value, pool);
     }
     let mut out = Vec::with_capacity(USUAL_SIZE);
     write(&mut out, value, 0)?;
@@ -44,6 +47,19 @@ pub(crate) fn shared_or_copied(bytes: &Bound<'_, PyBytes>) -> bytes::Bytes {
         return bytes::Bytes::copy_from_slice(bytes.as_bytes());
     }
     bytes::Bytes::from_owner(PyBackedBytes::from(bytes.clone()))
+}
+
+/// A large one is copied straight to where workers look.
+fn raw_buffer(value: &Bound<'_, PyAny>, pool: &Pool) -> Result<Input, Refused> {
+    let py = value.py();
+    if let Ok(buffer) = PyBuffer::<u8>::get(value)
+        && buffer.len_bytes() >= SHARED_MEMORY_THRESHOLD
+        && let Some(mut room) = pool.reserve(buffer.len_bytes())
+    {
+        buffer.copy_to_slice(py, &mut room).map_err(|error| Refused::new(error.to_string()))?;
+        return Ok(Input::shared(Encoding::Raw, Shape::Value, room.freeze()));
+    }
+    Ok(Input::raw(buffer(value)?))
 }
 
 fn buffer(value: &Bound<'_, PyAny>) -> Result<Vec<u8>, Refused> {

@@ -7,6 +7,7 @@ mod encode;
 mod error;
 mod fate;
 mod interpreter;
+mod memory;
 mod options;
 mod plain;
 mod pool;
@@ -23,6 +24,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pool::Pool>()?;
     module.add_class::<fate::Call>()?;
     module.add_class::<bell::Bell>()?;
+    module.add_class::<memory::Block>()?;
     module.add_function(wrap_pyfunction!(settle_in, module)?)?;
     module.add_function(wrap_pyfunction!(interpreter::rest, module)?)?;
     module.add_function(wrap_pyfunction!(interpreter::forked, module)?)?;

@@ -14,6 +14,7 @@ use pyo3::types::{PyAny, PyBytes, PyDict, PyList};
 
 use crate::boundary::guarded;
 use crate::fate::Fate;
+use crate::memory::Block;
 use crate::settle::Settler;
 use crate::{decode, encode, error, fate, interpreter, options, plain, waiting};
 
@@ -124,6 +125,12 @@ impl Pool {
             value.py().detach(|| self.core.broadcast(&asked, done));
             Ok(())
         })
+    }
+
+    /// Memory to fill with an input.
+    fn alloc(&self, py: Python<'_>, bytes: usize) -> PyResult<Block> {
+        self.open(py)?;
+        Ok(py.detach(|| Block::new(&self.core, bytes)))
     }
 
     /// Gives a call up.
@@ -312,7 +319,11 @@ impl Pool {
     ) -> PyResult<Call> {
         self.open(value.py())?;
         let function: Arc<str> = function.into();
-        match encode::input(value) {
+        if let Ok(block) = value.cast::<Block>() {
+            let input = block.get().input()?;
+            return Ok(Call { function, input, options: options::call(options)? });
+        }
+        match encode::input(value, &self.core) {
             Ok(input) => Ok(Call { function, input, options: options::call(options)? }),
             Err(refused) => {
                 let failure = refused.into_error(ErrorCode::InvalidInput, Some(function));

@@ -50,6 +50,7 @@ from ._generated.events import (
 )
 from ._generated.options import CallOptions, PoolOptions
 from ._generated.stats import CallInfo, FunctionInfo, Stats, WorkerStats
+from ._native import Block
 
 _native.settle_in(_os.path.dirname(_os.path.abspath(__file__)), _sys.executable or None)
 
@@ -64,6 +65,7 @@ if _TYPE_CHECKING:
 __version__ = _native.__version__
 
 __all__ = [
+    "Block",
     "CallFailed",
     "CallFuture",
     "CallInfo",

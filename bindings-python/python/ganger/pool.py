@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast, overload
 
 from . import _native, exit, mapping, reporting, tracing
+from ._native import Block
 from ._generated.options import CallOptions, Limit, PoolOptions
 from .awaiting import PoolFuture
 from .future import CallFuture
@@ -75,6 +76,15 @@ class Pool:
         given = cast("dict[str, object]", options) if options else None
         wait = self._native.waits and not _is_in_loop()
         return CallFuture(self._native.submit(function, value, given, wait))
+
+    def alloc(self, size: int, /) -> Block:
+        """Memory of ``size`` bytes to fill in place with a call's input, which then copies nothing.
+
+        What is in it at first is undefined. Give it to ``call`` or ``submit`` once nothing can write it any
+        more: with a writable view left that raises ``BufferError``. If shared memory has no room, it is
+        ordinary memory, and works all the same.
+        """
+        return self._native.alloc(size)
 
     def broadcast(
         self, function: str, value: object = None, /, **options: Unpack[CallOptions]

@@ -120,7 +120,7 @@ fn option_type(kind: OptionKind) -> String {
         OptionKind::Flag => "yes or no".to_owned(),
         OptionKind::FlagOrPath => "yes, no or a path".to_owned(),
         OptionKind::Path => "path or name".to_owned(),
-        OptionKind::Size => "size".to_owned(),
+        OptionKind::Size { .. } => "size".to_owned(),
         OptionKind::Text => "text".to_owned(),
         OptionKind::TextMap => "map of text".to_owned(),
     }

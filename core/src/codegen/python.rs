@@ -123,7 +123,7 @@ fn option_type(kind: OptionKind) -> String {
         OptionKind::Flag => "bool".to_owned(),
         OptionKind::FlagOrPath => "bool | Path".to_owned(),
         OptionKind::Path => "Path".to_owned(),
-        OptionKind::Size => "Size".to_owned(),
+        OptionKind::Size { .. } => "Size".to_owned(),
         OptionKind::Text => "str".to_owned(),
         OptionKind::TextMap => "Mapping[str, str]".to_owned(),
     }

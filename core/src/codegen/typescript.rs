@@ -126,7 +126,7 @@ fn option_type(kind: OptionKind) -> String {
         OptionKind::Flag => "boolean".to_owned(),
         OptionKind::FlagOrPath => "boolean | string | URL".to_owned(),
         OptionKind::Path => "string | URL".to_owned(),
-        OptionKind::Size => "Size".to_owned(),
+        OptionKind::Size { .. } => "Size".to_owned(),
         OptionKind::Text => "string".to_owned(),
         OptionKind::TextMap => "Readonly<Record<string, string>>".to_owned(),
     }

@@ -202,6 +202,7 @@ impl PoolDraft {
 }
 
 const NONE: OptionDefault = OptionDefault::Absent("none");
+const SIZE: OptionKind = OptionKind::Size { zero: false };
 const LIMIT: OptionKind = OptionKind::Duration { zero: false, never: true };
 const PATIENCE: OptionKind = OptionKind::Duration { zero: true, never: false };
 
@@ -230,7 +231,7 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
         "How long a worker may have no calls before it is stopped, down to `min_workers`. By default workers stay."),
     field("max_queue", OptionKind::Count { min: 0, max: 10_000_000 }, OptionDefault::Count(10_000), |d, v| d.options.max_queue = v.count(),
         "The most calls that may wait, beyond those that workers have room for. What is more is handled as `when_full` says."),
-    field("max_queue_bytes", OptionKind::Size, OptionDefault::Bytes(256 << 20), |d, v| d.options.max_queue_bytes = v.size(),
+    field("max_queue_bytes", SIZE, OptionDefault::Bytes(256 << 20), |d, v| d.options.max_queue_bytes = v.size(),
         "The most bytes of input that may wait. One call is admitted to an empty queue whatever its size."),
     field("when_full", OptionKind::Choice(&["reject", "wait"]), OptionDefault::Choice("reject"), |d, v| d.options.when_full = WhenFull::from_word(v.choice()),
         "What a full queue does with another call. `reject` fails it at once with `QUEUE_FULL`; `wait` lets it wait for room, in the order of \
@@ -261,7 +262,7 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
     field("max_calls", OptionKind::Count { min: 1, max: 1_000_000_000_000 }, NONE, |d, v| d.options.max_calls = Some(v.count()),
         "A worker that has answered so many calls, give or take 10 %, is replaced: the replacement is ready first, then the old one finishes \
          what it has and leaves. No call fails or waits for it."),
-    field("max_memory", OptionKind::Size, NONE, |d, v| d.options.max_memory = Some(v.size()),
+    field("max_memory", SIZE, NONE, |d, v| d.options.max_memory = Some(v.size()),
         "A worker whose processes use so much memory, give or take 10 %, is replaced in the same way. It is a soft limit: current memory, \
          without what is shared, seen twice in a row, a second apart."),
     field("max_age", LIMIT, NONE, |d, v| d.options.max_age = v.limit().duration(),
@@ -278,12 +279,12 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
          by one, ready before the old ones leave; code that cannot start keeps the old workers."),
     field("retries", OptionKind::Count { min: 0, max: 1_000 }, OptionDefault::Count(1), |d, v| d.options.retries = v.count(),
         "How often an idempotent call may run again after its worker died. It concerns no other calls: those never repeat."),
-    field("max_payload", OptionKind::Size, OptionDefault::Bytes(4 << 30), |d, v| d.options.max_payload = v.size(),
+    field("max_payload", SIZE, OptionDefault::Bytes(4 << 30), |d, v| d.options.max_payload = v.size(),
         "The largest input or result. A larger one fails its call with `PAYLOAD_TOO_LARGE` and nothing else."),
-    field("shared_memory", OptionKind::Size, OptionDefault::Bytes(1 << 30), |d, v| d.options.shared_memory = v.size(),
+    field("shared_memory", OptionKind::Size { zero: true }, OptionDefault::Bytes(1 << 30), |d, v| d.options.shared_memory = v.size(),
         "Payloads of 128 KiB and more travel in memory that the app and its workers share: one arena of so many bytes for inputs, and one for the results of \
          each worker. Memory is taken as payloads need it. What finds no room goes through the socket, as all does with 0."),
-    field("memory_limit", OptionKind::Size, NONE, |d, v| d.options.memory_limit = Some(v.size()),
+    field("memory_limit", SIZE, NONE, |d, v| d.options.memory_limit = Some(v.size()),
         "The most memory that the operating system gives one worker process. An allocation beyond it fails inside the worker, which may end it."),
     field("env", OptionKind::Env, NONE, |d, v| d.options.env = v.env(),
         "Variables for the workers, beside those of the app. Null removes one that they would inherit."),

@@ -53,7 +53,7 @@ fn accept(kind: OptionKind, value: &Value, surface: Surface) -> Option<OptionVal
             value.as_bool().map(OptionValue::Flag).or_else(|| text(value).map(OptionValue::Text))
         }
         OptionKind::Path | OptionKind::Text => text(value).map(OptionValue::Text),
-        OptionKind::Size => bytes(value).map(OptionValue::Size),
+        OptionKind::Size { zero } => bytes(value, zero).map(OptionValue::Size),
         OptionKind::TextMap => text_map(value).map(OptionValue::TextMap),
     }
 }
@@ -80,7 +80,7 @@ pub(crate) fn expected(kind: OptionKind, surface: Surface) -> String {
         OptionKind::Flag => "true or false".to_owned(),
         OptionKind::FlagOrPath => "true, false or a path".to_owned(),
         OptionKind::Path => "a path or name that is not empty".to_owned(),
-        OptionKind::Size => "megabytes or text such as \"512mb\" or \"1.5GiB\"".to_owned(),
+        OptionKind::Size { .. } => "megabytes or text such as \"512mb\" or \"1.5GiB\"".to_owned(),
         OptionKind::Text => "text that is not empty".to_owned(),
         OptionKind::TextMap => "a map of names to texts".to_owned(),
     }
@@ -88,7 +88,7 @@ pub(crate) fn expected(kind: OptionKind, surface: Surface) -> String {
 
 /// A word on the mistakes that are easy to make.
 fn hint(kind: OptionKind, value: &Value) -> Option<String> {
-    if kind != OptionKind::Size {
+    if !matches!(kind, OptionKind::Size { .. }) {
         return None;
     }
     // A bare million of megabytes is a terabyte: someone meant bytes.
@@ -110,7 +110,7 @@ fn span(value: &Value, surface: Surface, zero: bool, never: bool) -> Option<Opti
     span.filter(|span| zero || !span.is_zero()).map(OptionValue::Duration)
 }
 
-fn bytes(value: &Value) -> Option<u64> {
+fn bytes(value: &Value, zero: bool) -> Option<u64> {
     match value {
         Value::Number(number) => {
             number.as_f64().filter(|number| *number < BARE_LIMIT).and_then(size::from_megabytes)
@@ -118,7 +118,7 @@ fn bytes(value: &Value) -> Option<u64> {
         Value::String(text) => size::parse(text),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
-    .filter(|bytes| *bytes > 0)
+    .filter(|bytes| zero || *bytes > 0)
 }
 
 /// JavaScript has one type of number, so there 4.0 is 4.

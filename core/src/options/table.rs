@@ -48,7 +48,10 @@ pub enum OptionKind {
     /// A path, or a name that stands for one.
     Path,
     /// A size in bytes: a bare number of megabytes, or text with a unit.
-    Size,
+    Size {
+        /// 0 is a size too.
+        zero: bool,
+    },
     /// Text that is not empty.
     Text,
     /// Texts, at least one.

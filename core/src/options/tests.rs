@@ -31,7 +31,7 @@ fn example(kind: OptionKind) -> Value {
         OptionKind::Flag => json!(true),
         OptionKind::FlagOrPath => json!("/tmp/pool.sock"),
         OptionKind::Path | OptionKind::Text => json!("x"),
-        OptionKind::Size => json!("1.5GiB"),
+        OptionKind::Size { .. } => json!("1.5GiB"),
         OptionKind::TextMap => json!({"traceparent": "00-1-2-01"}),
     }
 }

@@ -145,7 +145,7 @@ class Execution:
     def answer(self, call: Call, reply: Reply | None) -> None:
         if reply is not None:
             flags, payload = reply
-            if call.lent is not None and call.lent.is_held_atanswer():
+            if call.lent is not None and call.lent.is_held_at_answer():
                 flags |= Flag.HELD
             self._writer.send_payload(_RESULT, flags, call.seq, payload)
 
@@ -209,7 +209,7 @@ def _payload(call: Call, function: Function) -> bytes | memoryview:
 
 
 def _held(call: Call) -> int:
-    return Flag.HELD if call.lent is not None and call.lent.is_held_atanswer() else 0
+    return Flag.HELD if call.lent is not None and call.lent.is_held_at_answer() else 0
 
 
 def _collect(call: Call, items: Any) -> list[Any]:
