@@ -12,5 +12,8 @@ pub(crate) use input::InputArena;
 pub use input::{Block, Reservation};
 pub(crate) use results::ResultArena;
 
+/// Of an arena's size, the part (an eighth) of which free blocks keep their memory.
+const KEPT_PART: u64 = 8;
+
 /// Payloads from this many bytes on travel in shared memory: below, two copies through the socket cost less than the bookkeeping.
 pub const SHARED_MEMORY_THRESHOLD: usize = 128 * 1024;

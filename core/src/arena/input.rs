@@ -7,11 +7,9 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::KEPT_PART;
 use super::blocks::{Blocks, Extent};
 use super::memory::{File, Mapping};
-
-/// Of an arena's size, the part whose free blocks keep their memory.
-const KEPT_PART: u64 = 8;
 
 /// An arena for the inputs of calls. Clones are the same arena.
 #[derive(Clone, Debug)]
