@@ -51,7 +51,7 @@ def left(children: dict[int, str]) -> list[str]:
 
 
 def new_descriptors(before: set[str]) -> list[str]:
-    kinds = ("socket:", "pipe:", "anon_inode:[pidfd]")
+    kinds = ("socket:", "pipe:", "anon_inode:[pidfd]", "/memfd:")
     return [link for link in support.descriptors().values() if link.startswith(kinds) and link not in before]
 
 

@@ -50,7 +50,8 @@ from ._generated.events import (
 )
 from ._generated.options import CallOptions, PoolOptions
 from ._generated.stats import CallInfo, FunctionInfo, Stats, WorkerStats
-from ._native import Block
+
+Block = _native.Block
 
 _native.settle_in(_os.path.dirname(_os.path.abspath(__file__)), _sys.executable or None)
 

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast, overload
 
 from . import _native, exit, mapping, reporting, tracing
-from ._native import Block
 from ._generated.options import CallOptions, Limit, PoolOptions
 from .awaiting import PoolFuture
 from .future import CallFuture
@@ -77,7 +76,7 @@ class Pool:
         wait = self._native.waits and not _is_in_loop()
         return CallFuture(self._native.submit(function, value, given, wait))
 
-    def alloc(self, size: int, /) -> Block:
+    def alloc(self, size: int, /) -> _native.Block:
         """Memory of ``size`` bytes to fill in place with a call's input, which then copies nothing.
 
         What is in it at first is undefined. Give it to ``call`` or ``submit`` once nothing can write it any

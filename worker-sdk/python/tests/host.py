@@ -61,6 +61,7 @@ class Host:
         env: dict[str, str] | None = None,
         welcome: dict[str, Any] | None = None,
         greet: bool = True,
+        inherit: tuple[int, ...] = (),
         **settings: Any,
     ) -> Host:
         ours_data, theirs_data = socket.socketpair()
@@ -75,7 +76,7 @@ class Host:
         }
         process = subprocess.Popen(
             [*(python or [sys.executable, str(START)]), str(target)],
-            pass_fds=fds,
+            pass_fds=(*fds, *inherit),
             env=variables,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
