@@ -28,7 +28,8 @@ def slowest(act: Callable[[], object], until: Callable[[], bool], threads: int) 
 
     def work() -> None:
         try:
-            while not until() and time.monotonic() < give_up:
+            while not until():
+                assert time.monotonic() < give_up, "it did not come true"
                 begun = time.monotonic()
                 act()
                 took.append(time.monotonic() - begun)
@@ -40,8 +41,8 @@ def slowest(act: Callable[[], object], until: Callable[[], bool], threads: int) 
         thread.start()
     for thread in workers:
         thread.join()
+    # Not asked once more: with old and new workers side by side it may be true of one call and not of the next.
     assert failed == []
-    assert until()
     return max(took)
 
 
