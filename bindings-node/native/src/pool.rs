@@ -264,7 +264,7 @@ fn call(
     };
     let bytes = payload.get(..length as usize).unwrap_or_default();
     let encoding = encoding::from_number(encoding).unwrap_or(Encoding::MessagePack);
-    let input = Input { encoding, shape: Shape::Value, payload: Bytes::copy_from_slice(bytes) };
+    let input = Input::new(encoding, Shape::Value, Bytes::copy_from_slice(bytes));
     Ok(Call { function, input, options })
 }
 
