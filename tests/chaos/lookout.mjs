@@ -16,7 +16,7 @@ export const long = process.env.GANGER_CHAOS === 'long'
 /** Workers of the other language are the other suite's part, unless there is time for all. */
 export const ownKinds = long ? ['node', 'python'] : ['node']
 /** For what should take no time. Machines may be slow; a hang is longer than this. */
-const LIMIT_MS = 60_000
+export const LIMIT_MS = 60_000
 
 /** Chance: a number from 0 to 1, always the same ones for a seed. */
 export function dice(t) {

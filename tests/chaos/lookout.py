@@ -111,7 +111,11 @@ def children() -> dict[int, str]:
     """Our child processes with what they execute, but for the one reaper that lives as long as we do."""
     found: dict[int, str] = {}
     for thread in Path("/proc/self/task").iterdir():
-        for pid in (thread / "children").read_text().split():
+        try:
+            pids = (thread / "children").read_text().split()
+        except OSError:
+            continue  # the thread has just ended
+        for pid in pids:
             try:
                 command = (
                     Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
