@@ -1,5 +1,6 @@
 // Inputs to bytes and bytes to results, with the codec of the Node worker SDK: both ends of a call agree on every value.
 
+import { bytesOf } from '../../worker-sdk/node/src/bytes.js'
 import { decode } from '../../worker-sdk/node/src/decoder.js'
 import { Encoder } from '../../worker-sdk/node/src/encoder.js'
 import { NotDecodable, NotEncodable } from '../../worker-sdk/node/src/path.js'
@@ -54,13 +55,4 @@ function readable(bytes: Buffer, start: number, end: number, encoding: number, f
     if (!(error instanceof NotDecodable)) throw error
     throw refused('INVALID_RESULT', `the result cannot be read: ${error.message}`, fn, { path: error.path })
   }
-}
-
-/** What is one byte string as a whole travels as it is. */
-function bytesOf(input: object): Uint8Array | undefined {
-  if (input instanceof Uint8Array) return input
-  if (input instanceof ArrayBuffer || input instanceof SharedArrayBuffer) return new Uint8Array(input)
-  if (input instanceof DataView || input instanceof Uint8ClampedArray)
-    return new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
-  return undefined
 }

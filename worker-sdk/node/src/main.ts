@@ -25,5 +25,7 @@ if (target === undefined || lanes === undefined) {
   )
   process.exit(EXIT_USAGE)
 }
-const hello = { sdk: 'ganger-worker', sdkVersion: SDK_VERSION, language: 'node', pid: process.pid }
+// Arenas are inherited, like the lanes: a worker that attaches has none.
+const sharedMemory = 'dataFd' in lanes && process.platform === 'linux'
+const hello = { sdk: 'ganger-worker', sdkVersion: SDK_VERSION, language: 'node', pid: process.pid, sharedMemory }
 new Worker(target, lanes, hello).start()

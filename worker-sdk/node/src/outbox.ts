@@ -3,9 +3,19 @@
 
 import { writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import type { Arenas } from './arenas.js'
 import { Encoder } from './encoder.js'
 import { NotEncodable } from './path.js'
-import { Encoding, HEADER_SIZE, MAX_BODY, type Seq, writeHeader } from './protocol.js'
+import {
+  Encoding,
+  HEADER_SIZE,
+  MAX_BODY,
+  type Reference,
+  type Seq,
+  SHARED_FRAME_SIZE,
+  writeHeader,
+  writeSharedFrame,
+} from './protocol.js'
 
 /** Raw payloads from here on are written from where they lie. */
 const COPY_LIMIT = 16 * 1024
@@ -24,6 +34,8 @@ export class Outbox {
   #scheduled = false
   #inTurn = false
   maxPayload = Number.MAX_SAFE_INTEGER
+  /** Where large payloads go, if the host agreed. */
+  arenas: Arenas | null = null
 
   constructor(
     private readonly socket: Socket,
@@ -61,14 +73,21 @@ export class Outbox {
       encoder.position = at
       return false
     }
+    const shared = this.#leave(encoder.buffer, at + HEADER_SIZE, length)
+    if (shared !== undefined) {
+      encoder.position = at
+      return this.#reference(kind, Encoding.MESSAGEPACK, seq, shared)
+    }
     writeHeader(encoder.buffer, at, { kind, flags: 0, seq, bodyLength: 0, length })
     this.#appended()
     return true
   }
 
-  /** A frame with a byte string as its payload; a large one is not copied and must not change afterwards. */
+  /** A frame with a byte string as its payload; one that is long enough is not copied and must not change afterwards. */
   raw(kind: number, seq: Seq, bytes: Uint8Array): boolean {
     if (bytes.length > this.maxPayload) return false
+    const shared = this.#leave(bytes, 0, bytes.length)
+    if (shared !== undefined) return this.#reference(kind, Encoding.RAW, seq, shared)
     const encoder = this.#encoder
     const at = encoder.reserve(HEADER_SIZE)
     writeHeader(encoder.buffer, at, { kind, flags: Encoding.RAW, seq, bodyLength: 0, length: bytes.length })
@@ -103,6 +122,19 @@ export class Outbox {
     this.#pieces = []
     if (this.fd === null) return
     for (const piece of pieces) if (!writeBlocking(this.fd, piece)) return
+  }
+
+  /** Puts a large payload into shared memory, if there is some. */
+  #leave(bytes: Uint8Array, at: number, length: number): Reference | undefined {
+    if (this.arenas === null || !this.arenas.takes(length)) return undefined
+    return this.arenas.write(bytes.subarray(at, at + length))
+  }
+
+  #reference(kind: number, encoding: number, seq: Seq, to: Reference): true {
+    const at = this.#encoder.reserve(SHARED_FRAME_SIZE)
+    writeSharedFrame(this.#encoder.buffer, at, [kind, encoding, seq], to)
+    this.#appended()
+    return true
   }
 
   #write(at: number, value: unknown): void {

@@ -93,6 +93,16 @@ export interface SharedMemory {
   threshold: number
 }
 
+export const ARENA = { INPUT: 0, RESULT: 1 } as const
+const REFERENCE_SIZE = 24
+
+/** Where a payload lies (R43). */
+export interface Reference {
+  arena: number
+  offset: number
+  length: number
+}
+
 export interface CreditBody {
   items: number
   bytes: number
@@ -192,6 +202,29 @@ function readSharedMemory(value: unknown): SharedMemory | null {
     threshold: integer(value['threshold'], 'threshold', U64, 0),
   }
 }
+
+/** The payload of a frame with SHARED, in the input arena. */
+export function readReference(frame: Frame, inputSize: number): Reference {
+  const { bytes, payloadAt } = frame
+  if (frame.flags & Flag.MORE || frame.end - payloadAt !== REFERENCE_SIZE)
+    throw new Violation('a malformed reference to shared memory')
+  const numbers = [0, 8, 16].map((at) => Number(readUint64(bytes, payloadAt + at)))
+  const [arena, offset, length] = numbers as [number, number, number]
+  if (arena !== ARENA.INPUT || offset + length > inputSize)
+    throw new Violation(`a reference to ${length} bytes at ${offset}, which are not in the input arena`)
+  return { arena, offset, length }
+}
+
+/** A whole frame whose payload lies in shared memory. */
+export function writeSharedFrame(target: Buffer, at: number, about: [number, number, Seq], to: Reference): void {
+  const [kind, flags, seq] = about
+  writeHeader(target, at, { kind, flags: flags | Flag.SHARED, seq, bodyLength: 0, length: REFERENCE_SIZE })
+  writeUint64(target, at + HEADER_SIZE, to.arena)
+  writeUint64(target, at + HEADER_SIZE + 8, to.offset)
+  writeUint64(target, at + HEADER_SIZE + 16, to.length)
+}
+
+export const SHARED_FRAME_SIZE = HEADER_SIZE + REFERENCE_SIZE
 
 /** Offsets of blocks of this worker's arena that are free again (R45). */
 export function readRelease(frame: Frame): number[] {

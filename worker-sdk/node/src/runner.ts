@@ -1,5 +1,6 @@
 // Runs calls: input to arguments, function, result or error to a reply. Synchronous functions make no promise.
 
+import { bytesOf } from './bytes.js'
 import { collectAsync, collectSync, isAsyncItems, isItems } from './collect.js'
 import { CallContext, type Reporting } from './context.js'
 import { decode } from './decoder.js'
@@ -67,10 +68,9 @@ export class Runner {
 
   #succeeded(seq: Seq, result: unknown): void {
     try {
+      const bytes = typeof result === 'object' && result !== null ? bytesOf(result) : undefined
       const sent =
-        result instanceof Uint8Array
-          ? this.outbox.raw(Kind.RESULT, seq, result)
-          : this.outbox.value(Kind.RESULT, seq, result)
+        bytes === undefined ? this.outbox.value(Kind.RESULT, seq, result) : this.outbox.raw(Kind.RESULT, seq, bytes)
       if (!sent) return this.#error(seq, tooLargeReport('result', this.welcome.maxPayload))
     } catch (error) {
       return this.#error(seq, invalidResult(error))

@@ -3,7 +3,7 @@
 
 import { Chunks } from './chunks.js'
 import type { Contract } from './contract.js'
-import { cancelledReport, type ErrorReport, tooLargeReport } from './errors.js'
+import { cancelledReport, type ErrorReport, plainReport, tooLargeReport } from './errors.js'
 import {
   type CancelReason,
   DEFAULT_MAX_PAYLOAD,
@@ -14,6 +14,8 @@ import {
   readCall,
   readCancel,
   readCredit,
+  readReference,
+  readRelease,
   readStop,
   readWelcome,
   type Seq,
@@ -45,6 +47,10 @@ export interface Effects {
   send(lane: Lane, kind: number, seq: Seq, body?: unknown): void
   /** Load the user's code and run its start-up hooks; then tell `loaded` or `failed`. */
   load(welcome: Welcome): void
+  /** A copy of what lies in the input arena. Throws a `RangeError` if there is no room for it. */
+  fetch(offset: number, length: number): Buffer
+  /** The host looks no more at these blocks of the result arena. */
+  release(offsets: readonly number[]): void
   run(call: Call): void
   cancel(seq: Seq, reason: CancelReason): void
   /** Nothing runs any more: run the shutdown hooks, then tell `stopped`. */
@@ -60,6 +66,8 @@ export interface Hello {
   sdkVersion: string
   language: string
   pid: number
+  /** It inherited its descriptors, on a system where arenas can be among them. */
+  sharedMemory: boolean
 }
 
 /** What a worker shows that joins a running pool through a named endpoint (SPEC 1.2). */
@@ -68,6 +76,7 @@ export interface Attach {
   session: string
 }
 
+type Payload = Pick<Call, 'bytes' | 'payloadAt' | 'end' | 'owned'>
 type Phase = 'greeting' | 'loading' | 'ready' | 'over'
 
 export class Session {
@@ -76,6 +85,8 @@ export class Session {
   /** The highest number of a call or ping so far. */
   #highest: Seq = 0
   #maxPayload = DEFAULT_MAX_PAYLOAD
+  /** Bytes of the input arena; null: none was agreed on. */
+  #inputSize: number | null = null
   /** The running calls, and whether they were cancelled. */
   readonly #running = new Map<Seq, boolean>()
   readonly #early = new Map<Seq, CancelReason>()
@@ -92,9 +103,9 @@ export class Session {
       this.effects.send('control', Kind.ATTACH, 0, { ...this.attach, lane: 'control' })
       this.effects.send('data', Kind.ATTACH, 0, { ...this.attach, lane: 'data' })
     }
-    const { sdk, sdkVersion, language, pid } = this.hello
-    const body = { min_version: VERSION, max_version: VERSION, sdk, sdk_version: sdkVersion, language, pid }
-    this.effects.send('control', Kind.HELLO, 0, body)
+    const { sdk, sdkVersion, language, pid, sharedMemory } = this.hello
+    const about = { sdk, sdk_version: sdkVersion, language, pid, shared_memory: sharedMemory }
+    this.effects.send('control', Kind.HELLO, 0, { min_version: VERSION, max_version: VERSION, ...about })
   }
 
   receive(lane: Lane, frame: Frame): void {
@@ -178,7 +189,8 @@ export class Session {
       return
     }
     this.#check(frame.kind, frame.flags, frame.seq)
-    if (frame.flags & Flag.MORE) this.#begin(frame)
+    if (frame.flags & Flag.SHARED) this.#arrivedShared(frame)
+    else if (frame.flags & Flag.MORE) this.#begin(frame)
     else this.#arrived(frame)
   }
 
@@ -198,6 +210,7 @@ export class Session {
       case Kind.CHUNK:
       case Kind.INPUT:
       case Kind.INPUT_END:
+      case Kind.RELEASE:
         break
       default:
         unexpected(kind, flags, 'data')
@@ -218,13 +231,25 @@ export class Session {
     if (frame.kind === Kind.CALL) this.#call(frame)
     else if (frame.kind === Kind.PING) this.effects.send('data', Kind.PONG, frame.seq)
     else if (frame.kind === Kind.STOP) this.#stop(frame)
+    else if (frame.kind === Kind.RELEASE) this.effects.release(readRelease(frame))
   }
 
-  #call(frame: Frame): void {
-    if (frame.flags & Flag.SHARED) throw new Violation('a payload in shared memory, which was not agreed')
+  /** From here on it is as if the payload had come in the frame. */
+  #arrivedShared(frame: Frame): void {
+    if (frame.kind !== Kind.CALL && frame.kind !== Kind.INPUT) return this.#arrived(frame)
+    if (this.#inputSize === null) throw new Violation('a payload in shared memory, which was not agreed')
+    const { offset, length } = readReference(frame, this.#inputSize)
+    if (frame.kind !== Kind.CALL) return
+    if (length > this.#maxPayload) return this.#tooLarge(frame.seq)
+    this.#call(frame, { offset, length })
+  }
+
+  #call(frame: Frame, shared?: { offset: number; length: number }): void {
     const body = readCall(frame)
     const reason = this.#takeEarly(frame.seq)
     if (reason !== undefined) return this.#refuse(frame.seq, cancelledReport(reason))
+    const payload = shared === undefined ? frame : this.#fetched(frame.seq, shared.offset, shared.length)
+    if (payload === undefined) return
     this.#running.set(frame.seq, false)
     this.effects.run({
       seq: frame.seq,
@@ -234,11 +259,21 @@ export class Session {
       shape: body.shape,
       context: body.context,
       encoding: frame.flags & Flag.ENCODING,
-      bytes: frame.bytes,
-      payloadAt: frame.payloadAt,
-      end: frame.end,
-      owned: frame.owned,
+      bytes: payload.bytes,
+      payloadAt: payload.payloadAt,
+      end: payload.end,
+      owned: payload.owned,
     })
+  }
+
+  #fetched(seq: Seq, offset: number, length: number): Payload | undefined {
+    try {
+      return { bytes: this.effects.fetch(offset, length), payloadAt: 0, end: length, owned: true }
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      this.#refuse(seq, plainReport('INVALID_INPUT', 'RangeError', `the input cannot be held: ${error.message}`))
+      return undefined
+    }
   }
 
   #takeEarly(seq: Seq): CancelReason | undefined {
@@ -293,6 +328,7 @@ export class Session {
       throw new Violation(`WELCOME chose version ${welcome.version}, offered was ${VERSION}`)
     this.#phase = 'loading'
     this.#maxPayload = welcome.maxPayload
+    this.#inputSize = welcome.sharedMemory?.inputSize ?? null
     this.effects.load(welcome)
   }
 

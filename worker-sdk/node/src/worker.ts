@@ -1,12 +1,13 @@
 // One worker, wired up: lanes to session, session to runner. This is where effects meet the process.
 
 import { writeSync } from 'node:fs'
+import { Arenas } from './arenas.js'
 import { type Reporting, WorkerContext } from './context.js'
 import { ControlLane, readWelcome, sendHello } from './control.js'
 import { DataLane, type DataLaneHandler } from './data-lane.js'
 import { type ErrorReport, reportOf } from './errors.js'
 import { type Loaded, load } from './loader.js'
-import { bodyFrame, type CancelReason, Kind, type Lane, type Seq, type Welcome } from './protocol.js'
+import { bodyFrame, type CancelReason, Kind, type Lane, type Seq, Violation, type Welcome } from './protocol.js'
 import { Runner } from './runner.js'
 import { type Call, type Effects, type Hello, Session } from './session.js'
 
@@ -22,6 +23,7 @@ export class Worker implements Effects, Reporting {
   #runner: Runner | undefined
   #loaded: Loaded | undefined
   #context: WorkerContext | undefined
+  #arenas: Arenas | undefined
   /** Control frames sent before the thread owns the lane. */
   #opening: Buffer = Buffer.alloc(0)
 
@@ -94,8 +96,21 @@ export class Worker implements Effects, Reporting {
 
   load(welcome: Welcome): void {
     this.#data.maxPayload = welcome.maxPayload
+    if (welcome.sharedMemory !== null) {
+      this.#arenas = new Arenas(welcome.sharedMemory)
+      this.#data.outbox.arenas = this.#arenas
+    }
     this.#context = new WorkerContext(this, welcome)
     this.#start(welcome, this.#context).catch((error) => this.#session.failed(reportOf('START_FAILED', error)))
+  }
+
+  fetch(offset: number, length: number): Buffer {
+    if (this.#arenas === undefined) throw new Violation('there is no shared memory')
+    return this.#arenas.read(offset, length)
+  }
+
+  release(offsets: readonly number[]): void {
+    this.#arenas?.release(offsets)
   }
 
   run(call: Call): void {

@@ -76,10 +76,10 @@ export class Host {
     return host
   }
 
-  constructor(target, { env = {}, execArgv = [], cwd, main = MAIN, inheritStderr = false } = {}) {
+  constructor(target, { env = {}, execArgv = [], cwd, main = MAIN, inheritStderr = false, arenas = [] } = {}) {
     const lanes = { GANGER_DATA_FD: '3', GANGER_CONTROL_FD: '4' }
     this.child = spawn(process.execPath, [...execArgv, main, target], {
-      stdio: ['ignore', 'pipe', inheritStderr ? 'inherit' : 'pipe', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', inheritStderr ? 'inherit' : 'pipe', 'pipe', 'pipe', ...arenas],
       env: { ...process.env, ...lanes, ...env },
       cwd,
     })

@@ -1,5 +1,7 @@
 // The SDK's inner parts in one bundle, for tests that look below the public surface.
 
+export * from '../src/arenas.js'
+export * from '../src/blocks.js'
 export * from '../src/cancels.js'
 export * from '../src/chunks.js'
 export * from '../src/context.js'

@@ -15,7 +15,7 @@ class Player {
   constructor({ functions, attach }) {
     this.functions = new sdk.Functions()
     for (const name of functions) this.functions.add(name, (...args) => this.#called(args.at(-1)), {})
-    const hello = { sdk: 'test', sdkVersion: '0', language: 'node', pid: 1 }
+    const hello = { sdk: 'test', sdkVersion: '0', language: 'node', pid: 1, sharedMemory: false }
     this.session = new sdk.Session(this, hello, attach && { token: attach.token, session: 'one' })
     this.readers = { data: this.#reader('data'), control: this.#reader('control') }
     this.session.start()
