@@ -125,7 +125,7 @@ async fn serve(listener: Listener, door: Arc<Door>) {
 async fn greet(mut stream: Stream, door: Arc<Door>) {
     match timeout(INTRODUCTION, introduction(&mut stream)).await {
         Ok(Ok(attach)) => {
-            if let Err(error) = into_std(stream).and_then(|stream| door.enter(attach, stream)) {
+            if let Err(error) = admitted(stream).and_then(|stream| door.enter(attach, stream)) {
                 tracing::warn!(%error, "a connection to the endpoint was turned away");
             }
         }
@@ -148,14 +148,14 @@ async fn introduction(stream: &mut Stream) -> io::Result<Attach> {
     Attach::decode(&body).map_err(io::Error::other)
 }
 
-fn into_std(stream: Stream) -> io::Result<UnixStream> {
+fn admitted(stream: Stream) -> io::Result<UnixStream> {
+    require_same_user(&stream)?;
     let Stream::UdSocket(stream) = stream;
     Ok(UnixStream::from(OwnedFd::try_from(stream)?))
 }
 
 impl Door {
     fn enter(&self, attach: Attach, stream: UnixStream) -> io::Result<()> {
-        require_same_user(&stream)?;
         let Attach { token, lane, session } = attach;
         let lane = lane.ok_or_else(|| io::Error::other("it does not say which lane it is"))?;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -193,20 +193,14 @@ impl Door {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn require_same_user(stream: &UnixStream) -> io::Result<()> {
-    use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
-    let peer = getsockopt(stream, PeerCredentials)?.uid();
-    if peer == nix::unistd::geteuid().as_raw() || peer == 0 {
-        return Ok(());
+/// Where the system does not tell, the directory's mode alone keeps others out.
+fn require_same_user(stream: &Stream) -> io::Result<()> {
+    match stream.peer_creds()?.euid() {
+        Some(peer) if peer != nix::unistd::geteuid().as_raw() && peer != 0 => {
+            Err(io::Error::other(format!("it belongs to user {peer}")))
+        }
+        Some(_) | None => Ok(()),
     }
-    Err(io::Error::other(format!("it belongs to user {peer}")))
-}
-
-/// The directory's mode keeps others out.
-#[cfg(not(target_os = "linux"))]
-fn require_same_user(_stream: &UnixStream) -> io::Result<()> {
-    Ok(())
 }
 
 fn private_directory() -> io::Result<PathBuf> {

@@ -79,6 +79,10 @@ fn a_slow_leak_shows_in_the_report() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "linux-extras"),
+    ignore = "the portable sampler does not know what the limit counts"
+)]
 fn node_dies_of_too_many_objects_and_is_refused_a_large_buffer() {
     let pool =
         support::made(&json!({ "node": node_worker("hungry.mjs"), "workers": 1, "memory_limit": "300mb" }));
@@ -149,6 +153,7 @@ fn a_limit_that_no_worker_can_start_with_is_a_failed_start_that_says_so() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "linux-extras"), ignore = "only Linux counts what it kills")]
 fn the_systems_own_killer_is_named() {
     let group = match SmallGroup::new(160 << 20) {
         Ok(group) => group,

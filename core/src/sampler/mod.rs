@@ -1,5 +1,6 @@
 //! How much memory a worker and whatever it started have now.
 
+#[cfg(all(target_os = "linux", feature = "linux-extras"))]
 mod headroom;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 mod linux;
@@ -10,8 +11,11 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+#[cfg(all(target_os = "linux", feature = "linux-extras"))]
 pub(crate) use headroom::headroom;
 pub(crate) use oom::OomKills;
+#[cfg(not(all(target_os = "linux", feature = "linux-extras")))]
+pub(crate) use portable::headroom;
 
 /// Reads memory from the operating system. It may take a millisecond or more: not for the runtime's thread.
 pub(crate) trait Sampler: Send {

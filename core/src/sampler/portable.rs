@@ -22,6 +22,14 @@ impl SysinfoSampler {
     }
 }
 
+/// Bytes that more workers may take; none where the system does not tell.
+#[cfg(not(all(target_os = "linux", feature = "linux-extras")))]
+pub(crate) fn headroom() -> Option<u64> {
+    let mut system = System::new().ok()?;
+    system.refresh_memory();
+    Some(system.available_memory()).filter(|bytes| *bytes > 0)
+}
+
 impl Sampler for SysinfoSampler {
     fn sample(&mut self, pids: &[u32]) -> Vec<Option<Memory>> {
         let Some(system) = &mut self.system else { return vec![None; pids.len()] };

@@ -31,6 +31,12 @@ fn the_portable_sampler_sees_what_a_worker_takes() {
 }
 
 #[test]
+fn the_host_tells_what_is_left() {
+    let left = super::headroom().unwrap();
+    assert!((1 << 20..1 << 50).contains(&left), "{left}");
+}
+
+#[test]
 fn a_worker_that_has_ended_has_no_memory() {
     let child = started(shell("exit 0")).unwrap();
     let pid = child.process.pid();
