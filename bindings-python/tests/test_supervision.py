@@ -41,7 +41,7 @@ def slowest(act: Callable[[], object], until: Callable[[], bool], threads: int) 
         thread.start()
     for thread in workers:
         thread.join()
-    # Not asked once more: with old and new workers side by side it may be true of one call and not of the next.
+    # Not asked once more: beside an old worker it may be true of one call and not of the next.
     assert failed == []
     return max(took)
 
