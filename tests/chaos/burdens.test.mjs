@@ -61,6 +61,14 @@ for (const kind of ownKinds) {
     }
   })
 
+  const skip = long ? false : 'it takes 8 GB of memory and a minute'
+  test(`${kind}: what is larger than 2 GiB crosses in both directions`, { skip }, async (t) => {
+    const { pool } = open(t, kind, { maxQueueBytes: '8gb' })
+    assert.equal(await pool.call('size', Buffer.alloc(2500 * MB)), 2500 * MB)
+    assert.equal((await pool.call('bytes_of', 2500 * MB)).length, 2500 * MB)
+    assert.equal(pool.stats().crashed, 0)
+  })
+
   test(`${kind}: ten megabytes without a line end block nobody and are not kept`, async (t) => {
     const { pool } = open(t, kind)
     let longest = 0

@@ -48,6 +48,16 @@ def test_a_worker_that_dies_while_it_is_sent_a_lot_takes_that_call_only(kind: st
             assert [future.result(lookout.LIMIT_S) for future in waiting] == [10 * MB, 3]
 
 
+@pytest.mark.skipif(not lookout.LONG, reason="it takes 8 GB of memory and a minute")
+@kinds
+def test_what_is_larger_than_2_gib_crosses_in_both_directions(kind: str) -> None:
+    count = 2500 * MB
+    with Pool(**lookout.KINDS[kind], workers=1, max_queue_bytes="8gb") as pool:
+        assert pool.call("size", b"z" * count) == count
+        assert len(pool.call("bytes_of", count)) == count
+        assert pool.stats()["crashed"] == 0
+
+
 @kinds
 def test_ten_megabytes_without_a_line_end_block_nobody_and_are_not_kept(kind: str) -> None:
     longest = [0]

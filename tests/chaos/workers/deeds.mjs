@@ -51,6 +51,7 @@ export function bomb() {
 }
 
 export const size = (data) => data.length
+export const bytes_of = (count) => Buffer.alloc(count)
 
 /** One line without an end. */
 export function shout(count) {

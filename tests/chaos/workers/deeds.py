@@ -74,6 +74,11 @@ def size(data: Any) -> int:
 
 
 @action
+def bytes_of(count: int) -> bytes:
+    return bytes(count)
+
+
+@action
 def shout(count: int) -> int:
     """One line without an end."""
     written = 0

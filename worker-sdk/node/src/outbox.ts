@@ -21,6 +21,8 @@ import {
 const COPY_LIMIT = 16 * 1024
 /** A turn's frames are written early when they reach this. */
 const EARLY_WRITE = 256 * 1024
+/** Node refuses to write 2 GiB at once. */
+const MOST_AT_ONCE = 1 << 30
 /** Beyond this much unwritten, `congested` says so. */
 const CONGESTED = 1024 * 1024
 
@@ -192,7 +194,7 @@ export class Outbox {
     if (this.fd === null) return 0
     let at = 0
     try {
-      while (at < length) at += writeSync(this.fd, bytes, at, length - at)
+      while (at < length) at += writeSome(this.fd, bytes, at, length)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
       if (code !== 'EAGAIN' && code !== 'EINTR') this.onGone()
@@ -223,10 +225,14 @@ export class Outbox {
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 
+function writeSome(fd: number, bytes: Uint8Array, at: number, end: number): number {
+  return writeSync(fd, bytes, at, Math.min(end - at, MOST_AT_ONCE))
+}
+
 function writeBlocking(fd: number, bytes: Uint8Array): boolean {
   for (let at = 0; at < bytes.length; ) {
     try {
-      at += writeSync(fd, bytes, at, bytes.length - at)
+      at += writeSome(fd, bytes, at, bytes.length)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
       if (code !== 'EAGAIN' && code !== 'EINTR') return false
