@@ -9,7 +9,7 @@ from html import escape
 
 from measure import Figure
 
-WIDTH, LEFT, RIGHT = 760, 64, 12
+WIDTH, LEFT, RIGHT = 760, 64, 24
 PANEL, GAP, TOP, BOTTOM = 92, 36, 60, 46
 LOWEST_MS, HIGHEST_MS = 1.0, 3000.0
 GRID_MS = {1.0: "1 ms", 10.0: "10 ms", 100.0: "100 ms", 1000.0: "1 s"}
