@@ -1,6 +1,7 @@
 //! What every file of the house keeps to, each law a test that names the lines which break it.
 
 mod arrows;
+mod faults;
 mod licences;
 mod names;
 mod purity;
