@@ -19,7 +19,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 LANGUAGES = ("python", "node", "rust")
 
 
-def worker(language: str) -> dict[str, Any]:
+def worker_of(language: str) -> dict[str, Any]:
     if language == "python":
         return {"python": str(WORKERS / "behavior.py")}
     if language == "node":
@@ -35,7 +35,7 @@ def worker(language: str) -> dict[str, Any]:
 def test_scenario(language: str, scenario: dict[str, Any], tmp_path: Path) -> None:
     if language in scenario.get("not_for", ()):
         pytest.skip(f"not for {language}")
-    options: dict[str, Any] = {"workers": 1, **worker(language), **scenario.get("options", {})}
+    options: dict[str, Any] = {"workers": 1, **worker_of(language), **scenario.get("options", {})}
     with Pool(**options) as pool:
         Play(pool, language, tmp_path).steps(scenario["steps"])
 

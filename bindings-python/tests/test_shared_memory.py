@@ -14,6 +14,7 @@ import pytest
 
 import support
 from ganger import Block, InvalidOption, Pool, WorkerCrashed
+from test_behavior import LANGUAGES, worker_of
 
 WORKER = """
 import os, signal, time
@@ -100,6 +101,20 @@ def test_every_size_arrives_as_it_is(worker: Path, shared_memory: str | int) -> 
         assert used(pool) == 0
         refused = pool.stats()["shared_memory"]["refused"]
         assert (refused > 0) == (shared_memory == "1MiB")
+
+
+@pytest.mark.parametrize("shared_memory", ["256MiB", "1MiB", 0])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_takes_and_gives_large_payloads(language: str, shared_memory: str | int) -> None:
+    with Pool(**worker_of(language), workers=1, concurrency=2, shared_memory=shared_memory) as pool:
+        for round_ in range(3):
+            for size in (131_071, 131_072, LARGE, 5 << 20):
+                text = data(size, round_).hex()
+                assert pool.call("echo", [text]) == [text]
+                if language != "rust":  # its function takes what JSON can say
+                    assert pool.call("echo", data(size, round_)) == data(size, round_)
+        assert used(pool) == 0
+        assert (pool.stats()["shared_memory"]["refused"] > 0) == (shared_memory == "1MiB")
 
 
 def test_what_goes_in_as_a_view_comes_out_as_one(pool: Pool) -> None:

@@ -3,7 +3,6 @@
 //! An arena is a sealed file without a name, mapped once and handed out block by block: a segment for every payload would cost
 //! more than sending it through the socket. Blocks that are free again keep their memory for the next payload, within bounds.
 
-mod blocks;
 mod input;
 mod memory;
 mod results;

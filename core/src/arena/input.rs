@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::KEPT_PART;
-use super::blocks::{Blocks, Extent};
+use ganger_protocol::{Blocks, Extent};
+
 use super::memory::{File, Mapping};
 
 /// An arena for the inputs of calls. Clones are the same arena.

@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod chunks;
 mod decoder;
 mod encoding;
@@ -32,6 +33,7 @@ mod reference;
 mod value;
 mod writer;
 
+pub use blocks::{Blocks, Extent};
 pub use bytes::{Bytes, BytesMut};
 pub use chunks::{Assembler, split_into_chunks};
 pub use decoder::Decoder;

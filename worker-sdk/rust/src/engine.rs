@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 
-use ganger_protocol::message::Welcome;
-use ganger_protocol::{Bytes, Encoding, Kind, Lane, Limits};
+use ganger_protocol::message::{ErrorReport, Welcome, code};
+use ganger_protocol::{Bytes, Encoding, Kind, Lane, Limits, VIOLATION_EXIT_CODE};
 
+use crate::arena::Arenas;
 use crate::context::{CallState, Context, Place, StartContext};
 use crate::error::report_panic;
 use crate::function::{Body, Function, Input};
@@ -40,6 +41,7 @@ pub(crate) struct Engine {
     functions: BTreeMap<String, Body>,
     shutdown: Mutex<Vec<Shutdown>>,
     place: OnceLock<Place>,
+    arenas: OnceLock<Arenas>,
     #[cfg(feature = "async")]
     runtime: OnceLock<tokio::runtime::Runtime>,
 }
@@ -84,6 +86,7 @@ impl Engine {
                 .collect(),
             shutdown: Mutex::new(shutdown),
             place: OnceLock::new(),
+            arenas: OnceLock::new(),
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),
         });
@@ -155,6 +158,12 @@ impl Engine {
         contracts: Vec<ganger_protocol::message::Contract>,
     ) {
         self.place.get_or_init(|| Place::from(welcome));
+        if let Some(offered) = &welcome.shared_memory {
+            match Arenas::open(offered, welcome.max_payload) {
+                Ok(arenas) => drop(self.arenas.set(arenas)),
+                Err(error) => leave(&format!("the arenas that WELCOME names cannot be used: {error}")),
+            }
+        }
         lock(&self.data_reader).set_limits(Limits { max_payload: welcome.max_payload, ..Limits::default() });
         let start = StartContext { engine: self };
         for hook in startup {
@@ -206,6 +215,10 @@ impl Engine {
     fn run(self: &Arc<Self>, run: Run, call: Arc<CallState>) {
         let body = self.functions.get(&call.function).expect("the session knows the same names");
         let context = Context { call: Arc::clone(&call), engine: Arc::clone(self) };
+        let run = match self.bring_in(run) {
+            Ok(run) => run,
+            Err(outcome) => return self.finish(call.seq, outcome),
+        };
         match body {
             Body::Blocking(body) => {
                 let outcome = catch_unwind(AssertUnwindSafe(|| body(Input::of(run), &context)))
@@ -221,7 +234,28 @@ impl Engine {
         }
     }
 
+    /// A call with its input, wherever that lay.
+    fn bring_in(&self, mut run: Run) -> Result<Run, Outcome> {
+        if let (Some(reference), Some(arenas)) = (run.shared, self.arenas.get()) {
+            run.payload = arenas.read(reference).map_err(|error| {
+                let message = format!("the input cannot be read from shared memory: {error}");
+                Outcome::Failed(Box::new(ErrorReport::new(code::INVALID_INPUT, "", message)))
+            })?;
+        }
+        Ok(run)
+    }
+
     fn finish(&self, seq: u64, outcome: Outcome) {
+        if let (Outcome::Result(encoding, payload), Some(arenas)) = (&outcome, self.arenas.get())
+            && let Some(reference) = arenas.write(payload)
+        {
+            return self.act(|state| {
+                state.calls.remove(&seq);
+                if !state.session.finish_shared(seq, *encoding, reference) {
+                    arenas.release(&[reference.offset]);
+                }
+            });
+        }
         self.act(|state| {
             state.calls.remove(&seq);
             state.session.finish(seq, outcome);
@@ -269,6 +303,12 @@ impl Engine {
             }
             Effect::Credit => {
                 self.credit.notify_all();
+                None
+            }
+            Effect::Released(offsets) => {
+                if let Some(arenas) = self.arenas.get() {
+                    arenas.release(&offsets);
+                }
                 None
             }
             Effect::Load(welcome) => Some(Todo::Load(welcome)),
@@ -335,6 +375,12 @@ fn flush_lane(
             std::process::exit(0);
         }
     }
+}
+
+/// The worker cannot go on as the protocol asks (R40).
+fn leave(complaint: &str) {
+    drop(writeln!(std::io::stderr(), "ganger-worker: {complaint}"));
+    std::process::exit(VIOLATION_EXIT_CODE);
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {

@@ -48,6 +48,7 @@
 
 #![deny(unsafe_code)]
 
+mod arena;
 mod context;
 mod engine;
 mod error;

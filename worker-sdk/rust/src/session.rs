@@ -11,10 +11,12 @@ mod transcript;
 
 use std::collections::BTreeMap;
 
-use ganger_protocol::message::{Attach, CancelReason, Contract, ErrorReport, Hello, Ready, Welcome, code};
+use ganger_protocol::message::{
+    Attach, CancelReason, Contract, ErrorReport, Hello, Ready, SharedMemory, Welcome, code,
+};
 use ganger_protocol::{
-    Assembler, Bytes, Direction, Encoding, Frame, FrameError, Kind, Lane, Limits, MAX_BODY_LENGTH,
-    VIOLATION_EXIT_CODE,
+    Assembler, Bytes, Direction, Encoding, Flags, Frame, FrameError, Kind, Lane, Limits, MAX_BODY_LENGTH,
+    Reference, VIOLATION_EXIT_CODE,
 };
 
 /// What a session wants of its worker.
@@ -28,6 +30,8 @@ pub(crate) enum Effect {
     Cancel { seq: u64, reason: CancelReason },
     /// A stream may have room again.
     Credit,
+    /// The host has done with blocks of shared memory.
+    Released(Vec<u64>),
     /// Run the shutdown hooks.
     Shutdown,
     /// Write what is queued, then exit. A violation comes with the line for stderr.
@@ -47,6 +51,8 @@ pub(crate) struct Run {
     pub(crate) context: BTreeMap<String, String>,
     pub(crate) encoding: Encoding,
     pub(crate) payload: Bytes,
+    /// Where in shared memory the payload lies, if it does.
+    pub(crate) shared: Option<Reference>,
 }
 
 /// How a call ended.
@@ -95,6 +101,8 @@ pub(crate) struct Session {
     hello: Hello,
     names: Vec<String>,
     max_payload: u64,
+    /// The arenas, if both sides can.
+    arenas: Option<SharedMemory>,
     assembler: Assembler,
     running: BTreeMap<u64, Running>,
     /// The highest seq of a call or ping that came (R7, R26).
@@ -113,6 +121,7 @@ impl Session {
             phase: Phase::Greeting,
             names: Vec::new(),
             max_payload: Limits::default().max_payload,
+            arenas: None,
             assembler: Assembler::new(Limits::default()),
             running: BTreeMap::new(),
             highest: 0,
@@ -214,6 +223,18 @@ impl Session {
             }
         }
         self.stop_if_idle();
+    }
+
+    /// The same with a result that lies in shared memory. False: the call is not running any more, and nobody hears of it.
+    pub(crate) fn finish_shared(&mut self, seq: u64, encoding: Encoding, reference: Reference) -> bool {
+        if self.running.remove(&seq).is_none() {
+            return false;
+        }
+        let mut frame = Frame::new(Kind::Result, seq).with_payload(encoding, reference.to_bytes().to_vec());
+        frame.flags = frame.flags.with(Flags::SHARED);
+        self.data_out.push(frame);
+        self.stop_if_idle();
+        true
     }
 
     /// A stream has an item (R29).

@@ -61,6 +61,11 @@ fn inherit((variable, value): (&'static str, String)) -> Result<UnixStream, Conn
     Ok(stream)
 }
 
+/// Takes over a descriptor that this process inherited; this worker's children do not have it.
+pub(crate) fn inherited(number: u32) -> io::Result<OwnedFd> {
+    descriptors::take(i32::try_from(number).map_err(|_| io::ErrorKind::InvalidInput)?)
+}
+
 /// What a lane brought.
 pub(crate) enum Arrival {
     Frame(Frame),

@@ -104,7 +104,7 @@ impl Worker {
         };
         watch_panics();
         let Lanes { data, control, attach } = lanes;
-        let session = Session::new(hello(), attach);
+        let session = Session::new(hello(attach.is_none()), attach);
         Engine::start(session, data, control, self.functions, self.startup, self.shutdown)
     }
 }
@@ -126,7 +126,8 @@ pub(crate) fn attach_with(token: String) -> Attach {
     Attach { token, lane: None, session }
 }
 
-fn hello() -> Hello {
+/// A worker that joins by itself has inherited nothing.
+fn hello(inherits: bool) -> Hello {
     Hello {
         min_version: VERSION,
         max_version: VERSION,
@@ -134,6 +135,6 @@ fn hello() -> Hello {
         sdk_version: env!("CARGO_PKG_VERSION").to_owned(),
         language: LANGUAGE.to_owned(),
         pid: std::process::id().into(),
-        shared_memory: false,
+        shared_memory: inherits,
     }
 }

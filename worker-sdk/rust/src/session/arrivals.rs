@@ -1,7 +1,11 @@
 //! What frames from the host do to a session, lane by lane.
 
-use ganger_protocol::message::{Call, Cancel, CancelReason, Credit, ErrorReport, Stop, Welcome, code};
-use ganger_protocol::{BodyError, Flags, Frame, Kind, Limits, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS};
+use ganger_protocol::message::{
+    Call, Cancel, CancelReason, Credit, ErrorReport, Release, Stop, Welcome, code,
+};
+use ganger_protocol::{
+    Arena, BodyError, Flags, Frame, Kind, Limits, Reference, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS,
+};
 
 use super::{Effect, Phase, Run, Running, Session};
 use crate::nearest::nearest;
@@ -16,6 +20,11 @@ impl Session {
         } else if frame.kind == Kind::Ping {
             self.saw(frame.seq);
             self.data_out.push(Frame::new(Kind::Pong, frame.seq));
+            Ok(())
+        } else if frame.kind == Kind::Release {
+            let release = Release::decode(&frame.body);
+            let offsets = release.map_err(|error| format!("the body of a RELEASE: {error}"))?.offsets;
+            self.effects.push(Effect::Released(offsets));
             Ok(())
         } else if matches!(frame.kind, Kind::Input | Kind::InputEnd) {
             // Input streams are not offered by any function of this SDK: what comes of one is dropped.
@@ -43,7 +52,10 @@ impl Session {
 
     fn assemble(&mut self, frame: Frame) -> Result<(), String> {
         match self.assembler.accept(frame) {
-            Ok(Some(whole)) => self.begin_call(whole).map_err(|error| format!("the body of a CALL: {error}")),
+            Ok(Some(whole)) => {
+                let shared = self.reference(&whole)?;
+                self.begin_call(whole, shared).map_err(|error| format!("the body of a CALL: {error}"))
+            }
             Ok(None) => Ok(()),
             Err(error) if error.is_violation() => Err(error.to_string()),
             Err(error) => {
@@ -62,7 +74,22 @@ impl Session {
         cancelled
     }
 
-    fn begin_call(&mut self, frame: Frame) -> Result<(), BodyError> {
+    /// Where in the input arena a payload lies (R43).
+    fn reference(&self, frame: &Frame) -> Result<Option<Reference>, String> {
+        if !frame.flags.contains(Flags::SHARED) {
+            return Ok(None);
+        }
+        let arenas = self.arenas.ok_or("a reference to shared memory that was not agreed on")?;
+        let reference = Reference::read(&frame.payload).ok_or("a malformed reference to shared memory")?;
+        let end = reference.offset.checked_add(reference.length);
+        if reference.arena == Arena::Input && end.is_some_and(|end| end <= arenas.input_size) {
+            Ok(Some(reference))
+        } else {
+            Err("a reference to memory that is not the host's to refer to".to_owned())
+        }
+    }
+
+    fn begin_call(&mut self, frame: Frame, shared: Option<Reference>) -> Result<(), BodyError> {
         let call = Call::decode(&frame.body)?;
         let seq = frame.seq;
         if !self.names.iter().any(|name| name == call.function) {
@@ -70,7 +97,13 @@ impl Session {
             self.answer_error(seq, &report);
             return Ok(());
         }
-        let Some(encoding) = frame.flags.encoding().filter(|_| !frame.flags.contains(Flags::SHARED)) else {
+        if let Some(reference) = shared.filter(|reference| reference.length > self.max_payload) {
+            let message =
+                format!("the input has {} bytes, the limit is {}", reference.length, self.max_payload);
+            self.answer_error(seq, &ErrorReport::new(code::PAYLOAD_TOO_LARGE, "", message));
+            return Ok(());
+        }
+        let Some(encoding) = frame.flags.encoding() else {
             let report = ErrorReport::new(code::INVALID_INPUT, "", "the encoding of the input is unknown");
             self.answer_error(seq, &report);
             return Ok(());
@@ -90,6 +123,7 @@ impl Session {
             context: call.context.map(std::borrow::Cow::into_owned).unwrap_or_default(),
             encoding,
             payload: frame.payload,
+            shared,
         };
         self.effects.push(Effect::Run(Box::new(run)));
         Ok(())
@@ -138,6 +172,7 @@ impl Session {
             return Err(format!("version {} was not offered", welcome.version));
         }
         self.max_payload = welcome.max_payload;
+        self.arenas = welcome.shared_memory;
         self.assembler.set_limits(Limits { max_payload: welcome.max_payload, ..Limits::default() });
         self.phase = Phase::Loading { stop: false };
         self.effects.push(Effect::Load(Box::new(welcome)));

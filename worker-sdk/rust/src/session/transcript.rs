@@ -229,6 +229,7 @@ impl Player {
                 assert_eq!(complaint.is_some(), code == 70, "a violation says what it was: {complaint:?}");
                 json!({ "exit": { "code": code } })
             }
+            Effect::Released(_) => return None,
             Effect::Vanish => json!({ "exit": { "code": 0 } }),
         })
     }

@@ -1,4 +1,4 @@
-//! Which parts of an arena are free. Numbers only: it touches no memory.
+//! Which parts of an arena are free, for whoever hands out its blocks (R45). Numbers only: it touches no memory.
 //!
 //! Blocks come in classes of length, four to each doubling, so that a freed block serves the next payload of about its length. A
 //! freed block is first *kept*: its memory stays with it. The longest kept lose theirs when too much is.
@@ -8,18 +8,20 @@ use std::collections::{BTreeMap, VecDeque};
 /// Blocks begin at multiples of this; so do their lengths.
 const GRAIN: u64 = 16 * 1024;
 
-/// A part of the arena.
+/// A part of an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
-    pub(super) offset: u64,
+pub struct Extent {
+    /// Where it begins.
+    pub offset: u64,
     /// As reserved: that of a class.
-    pub(super) length: u64,
+    pub length: u64,
     /// How many of its bytes, from the start, have memory behind them.
-    pub(super) backed: u64,
+    pub backed: u64,
 }
 
+/// The free and the taken parts of an arena.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub struct Blocks {
     /// Free and without memory: offset and length, neighbours joined.
     bare: BTreeMap<u64, u64>,
     /// Free with memory, in the order in which they became free.
@@ -31,19 +33,22 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn new(size: u64, keep: u64) -> Self {
+    /// All of an arena free and without memory. Blocks that are free again keep so many bytes of memory at most.
+    #[must_use]
+    pub fn new(size: u64, keep: u64) -> Self {
         let size = size / GRAIN * GRAIN;
         let bare = if size == 0 { BTreeMap::new() } else { BTreeMap::from([(0, size)]) };
         Self { bare, kept: VecDeque::new(), kept_bytes: 0, keep, used_bytes: 0 }
     }
 
     /// Bytes in blocks that are taken.
-    pub(super) fn used_bytes(&self) -> u64 {
+    #[must_use]
+    pub const fn used_bytes(&self) -> u64 {
         self.used_bytes
     }
 
     /// Takes a block for so many bytes: the one that became free last, or a new one. None: there is no room.
-    pub(super) fn take(&mut self, bytes: u64) -> Option<Extent> {
+    pub fn take(&mut self, bytes: u64) -> Option<Extent> {
         let length = class(bytes)?;
         let extent = self.take_kept(length).or_else(|| self.take_bare(length))?;
         self.used_bytes += length;
@@ -51,7 +56,8 @@ impl Blocks {
     }
 
     /// Gives a block back. What is returned has to lose its memory, and then to come back through [`Blocks::strip`].
-    pub(super) fn give(&mut self, extent: Extent) -> Vec<Extent> {
+    #[must_use]
+    pub fn give(&mut self, extent: Extent) -> Vec<Extent> {
         self.used_bytes -= extent.length;
         self.kept_bytes += extent.backed;
         self.kept.push_back(extent);
@@ -63,12 +69,13 @@ impl Blocks {
     }
 
     /// All that is kept, when there is no room otherwise; as from [`Blocks::give`].
-    pub(super) fn drop_kept(&mut self) -> Vec<Extent> {
+    #[must_use]
+    pub fn drop_kept(&mut self) -> Vec<Extent> {
         std::iter::from_fn(|| self.drop_oldest()).collect()
     }
 
     /// A block that has no memory any more.
-    pub(super) fn strip(&mut self, extent: Extent) {
+    pub fn strip(&mut self, extent: Extent) {
         let (mut offset, mut length) = (extent.offset, extent.length);
         if let Some((&before, &its_length)) = self.bare.range(..offset).next_back()
             && before + its_length == offset
