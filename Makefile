@@ -60,9 +60,30 @@ chaos: ## Minutes of kills, floods, memory bombs and replacements under load, fr
 	cd bindings-python && GANGER_CHAOS=long ../$(PY) -m pytest tests/test_recycling.py tests/test_supervision.py
 	cd bindings-node && GANGER_CHAOS=long PATH="$(CURDIR)/$(VENV)/bin:$$PATH" node --test --test-concurrency=1 test/{health,replacement}.test.mjs
 
+# Long runs begin with a seed of their own each, so that they add up.
+HISTORIES_SEED = $(or $(GANGER_SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
+
+.PHONY: histories
+histories: ## Random histories of the scheduler against its laws: 200 000, or GANGER_HISTORIES; GANGER_SEED begins with that one
+	@seed=$(HISTORIES_SEED); count=$${GANGER_HISTORIES:-200000}; echo "$$count histories from seed $$seed"; \
+	  GANGER_SEED=$$seed GANGER_HISTORIES=$$count \
+	  cargo test --quiet -p ganger-scheduler --test simulation -- every_random_history --nocapture
+
 .PHONY: fuzz
-fuzz: ## The decoder under libFuzzer for a minute (needs cargo-fuzz)
-	cd worker-sdk/protocol && cargo fuzz run decoder -- -max_total_time=60
+fuzz: .cache/tools/bin/cargo-fuzz ## The decoder under libFuzzer for a minute, or FUZZ_SECONDS
+	@$(PYTHON) worker-sdk/protocol/fuzz/seeds.py worker-sdk/protocol/fuzz/corpus/seeds
+	@mkdir -p worker-sdk/protocol/fuzz/corpus/frames
+	cd worker-sdk/protocol && PATH="$(CURDIR)/.cache/tools/bin:$$PATH" RUSTC_BOOTSTRAP=1 \
+	  cargo fuzz run frames fuzz/corpus/frames fuzz/corpus/seeds -- $(FUZZ_LIMITS) -max_total_time=$(FUZZ_SECONDS)
+
+# No length in a frame may make the decoder take what never came: a single piece of 64 MiB is a finding.
+FUZZ_LIMITS := -max_len=65536 -malloc_limit_mb=64 -timeout=10 -verbosity=0 -print_final_stats=1
+FUZZ_SECONDS ?= 60
+
+# Instrumentation and sanitizers are for nightly compilers, or for a stable one that is told to behave like one.
+.cache/tools/bin/cargo-fuzz:
+	@cargo install --quiet --locked cargo-fuzz@0.13.2 --root .cache/tools --target-dir .cache/tools/target
+	@rm -rf .cache/tools/target
 
 .PHONY: clean
 clean: ## Removes everything that was built or fetched
