@@ -87,7 +87,7 @@ FUZZ_SECONDS ?= 60
 
 .PHONY: clean
 clean: ## Removes everything that was built or fetched
-	rm -rf target dist .venv .cache node_modules worker-sdk/node/{dist,node_modules} bindings-node/{dist,node_modules}
+	rm -rf target dist .venv .cache node_modules worker-sdk/protocol/fuzz/{target,corpus,artifacts} worker-sdk/node/{dist,node_modules} bindings-node/{dist,node_modules}
 
 # ---- the suites, one language each --------------------------------------------------------------------------------------
 

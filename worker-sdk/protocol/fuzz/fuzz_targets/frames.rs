@@ -1,4 +1,4 @@
-//! Any bytes, as a link would read them. Run it with `cargo +nightly fuzz run frames` in the folder above.
+//! Any bytes, as a link would read them. `make fuzz` runs it.
 
 #![no_main]
 
