@@ -39,6 +39,24 @@ for (const [language, worker] of [
       assert.equal(pool.stats().crashed, 1)
     })
 
+test('a worker that dies of its memory limit says so, and shows what it used', async (t) => {
+  const pool = open(t, { ...nodeWorker, memoryLimit: '400mb' })
+  const exits = record(pool, 'worker:exit')
+  const error = await failure(pool.call('hoard', null, { idempotent: true }))
+  assert.equal(error.code, 'WORKER_CRASHED', error.message)
+  assert.match(error.message, /went over its memory_limit/)
+  assert.deepEqual([error.worker.cause, error.attempts], ['memory-limit', 2])
+  assert.ok(error.worker.memory[0] < 100e6 && error.worker.memory.at(-1) > 200e6, `${error.worker.memory}`)
+  assert.deepEqual(
+    exits.map((exit) => [exit.reason, exit.cause]),
+    [
+      ['crash', 'memory-limit'],
+      ['crash', 'memory-limit'],
+    ],
+  )
+  assert.equal(await pool.call('echo', 1), 1)
+})
+
 for (const signal of ['SIGKILL', 'SIGTERM', 'SIGABRT'])
   test(`an idle worker that ends by ${signal} is replaced without an error`, async (t) => {
     const pool = open(t, nodeWorker)

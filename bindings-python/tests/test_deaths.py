@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,21 @@ def test_a_death_costs_its_own_call_only(how: str, code: int | None, signal: str
         assert error.worker["index"] == 0
         assert pool.call("add", {"a": 1}) == 2
         assert pool.stats()["crashed"] == 1
+
+
+def test_a_worker_that_dies_of_its_memory_limit_says_so() -> None:
+    exits: list[Any] = []
+    with Pool(python=support.BASICS, workers=1, memory_limit="400mb") as pool:
+        pool.on("worker:exit", exits.append)
+        with pytest.raises(WorkerCrashed, match="went over its memory_limit") as caught:
+            pool.call("hoard")
+        assert (caught.value.signal, caught.value.attempts) == ("SIGABRT", 2)
+        assert caught.value.worker is not None
+        assert caught.value.worker["cause"] == "memory-limit"
+        assert 0 < caught.value.worker["memory"][0] < 100_000_000
+        support.eventually(lambda: len(exits) == 2)
+        assert [(exit["reason"], exit["cause"]) for exit in exits] == [("crash", "memory-limit")] * 2
+        assert pool.call("echo", 1) == 1
 
 
 def test_waiting_calls_outlive_their_worker() -> None:

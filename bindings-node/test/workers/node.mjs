@@ -11,6 +11,12 @@ export const nothing = () => undefined
 export const exit = (code) => process.exit(code)
 export const kill = (signal) => process.kill(process.pid, signal)
 export const abort = () => process.abort()
+
+export function hoard() {
+  const held = []
+  for (;;) held.push(Array.from({ length: 1 << 16 }, (_, index) => ({ index })))
+}
+
 export const badResult = () => ({ deep: [1, () => 1] })
 
 export async function sleep(ms) {

@@ -127,6 +127,17 @@ def die(how: str) -> None:
 
 
 @action(idempotent=True)
+def hoard() -> None:
+    """As a library in C that ends the process when it is refused memory."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    while taken := libc.malloc(10 << 20):
+        ctypes.memset(ctypes.c_void_p(taken), 1, 10 << 20)
+    os.write(2, b"hoard: cannot allocate memory\n")
+    os.abort()
+
+
+@action(idempotent=True)
 def die_once(path: str) -> str:
     """Kills its worker the first time."""
     try:
