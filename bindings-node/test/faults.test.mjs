@@ -131,18 +131,16 @@ for (const [language, worker] of Object.entries(both)) {
     const before = process.memoryUsage().rss
     const payload = Buffer.alloc(100_000, 'x')
     // 300 MB in all.
-    const calls = Array.from({ length: 3000 }, () => pool.call('many_bytes', payload.length).catch((error) => error))
-    const large = Array.from({ length: 3000 }, () => pool.call('echo', payload).catch((error) => error))
+    const calls = Array.from({ length: 3000 }, () => pool.call('echo', payload).catch((error) => error))
     assert.ok(pool.stats().queuedBytes <= bound)
     assert.ok(process.memoryUsage().rss - before < 5 * bound)
     writeFileSync(gate, '')
     await running
-    const ends = await Promise.all(large)
+    const ends = await Promise.all(calls)
     const refused = ends.filter((end) => end.code === 'QUEUE_FULL')
     assert.ok(refused.length > 2000, `${refused.length}`)
     assert.ok(refused.every((error) => error.details.queuedBytes <= bound))
     assert.ok(ends.filter((end) => end.code === undefined).every((echoed) => payload.equals(echoed)))
-    assert.ok((await Promise.all(calls)).every((end) => end.length === payload.length))
   })
 
   for (const limit of [{ maxMemory: '150mb' }, { maxAge: 500 }, { maxCalls: 1 }])

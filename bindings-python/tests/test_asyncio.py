@@ -71,6 +71,7 @@ def test_a_timeout_of_asyncio_cancels_the_call(pool: Pool, tmp_path: Path, way: 
 
     async def main() -> None:
         future = pool.submit("cooperate", str(note))
+        await asyncio.to_thread(support.eventually, Path(f"{note}.begun").exists)
         with pytest.raises(TimeoutError):  # noqa: PT012
             if way == "wait_for":
                 await asyncio.wait_for(future, 0.3)
@@ -81,6 +82,8 @@ def test_a_timeout_of_asyncio_cancels_the_call(pool: Pool, tmp_path: Path, way: 
 
     asyncio.run(main())
     support.eventually(lambda: pool.calls() == [])
+    # Its worker heard of it, and stopped.
+    support.eventually(lambda: note.exists() and note.read_text() == "cancelled")
 
 
 def test_a_task_group_takes_calls(pool: Pool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -79,6 +80,25 @@ def test_a_host_without_descriptors_fails_calls_instead_of_hanging_and_heals() -
     """
     code, out, errors = support.run(script)
     assert (code, out.split()) == (0, ["StartFailed", "healed"]), errors
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_an_app_without_standard_descriptors_has_workers_with_lanes_of_their_own(
+    closed: str, tmp_path: Path
+) -> None:
+    # What is opened next gets the numbers 0, 1 and 2, which a worker takes for its prints.
+    script = tmp_path / "app.py"
+    script.write_text(
+        "import sys\nfrom ganger import Pool\n"
+        "with Pool(python=sys.argv[1], workers=2) as pool:\n"
+        "    open(sys.argv[2], 'w').write(repr([pool.call('echo', n) for n in range(4)]))\n"
+    )
+    result = tmp_path / "result"
+    command = f'exec "$0" "$@" {closed}'
+    arguments = [sys.executable, str(script), FAULTS, str(result)]
+    path = {**os.environ, "PYTHONPATH": str(support.HERE.parent / "python")}
+    subprocess.run(["sh", "-c", command, *arguments], check=True, timeout=support.LIMIT_S, env=path)
+    assert result.read_text() == "[0, 1, 2, 3]"
 
 
 def test_pools_can_be_made_while_other_threads_log() -> None:
