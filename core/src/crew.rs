@@ -2,7 +2,6 @@
 
 mod death;
 
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -16,14 +15,12 @@ use tokio::time::timeout;
 use self::death::Remains;
 use crate::arena::{InputArena, ResultArena};
 use crate::capture::Capture;
-use crate::error::WorkerDeath;
+use crate::error::{Error, WorkerDeath};
 use crate::events::LogSource;
 use crate::launch::device_variables;
 use crate::link::{Link, Listener, Tasks};
 use crate::process::{self, Child, Exit, Registered, WorkerProcess};
-use crate::shared::{
-    Aftermath, Books, Handshake, Loans, Member, Obituary, Process, Shared, StartFailure, WorkerNews,
-};
+use crate::shared::{Aftermath, Books, Handshake, Loans, Member, Obituary, Process, Shared, WorkerNews};
 
 /// How long a process may live on after it closed its lanes before that is a violation.
 const LANELESS: Duration = Duration::from_secs(1);
@@ -129,8 +126,9 @@ fn listener(news: &WorkerNews) -> Arc<dyn Listener> {
 fn not_started(news: &WorkerNews, message: String) {
     let Some(shared) = news.pool() else { return };
     shared.step(|books, now, aftermath| {
-        let failure = StartFailure { worker: news.worker(), message, report: None, death: None };
-        books.last_start_failure = Some(Arc::new(failure));
+        if let Some(member) = books.crew.get_mut(&news.worker()) {
+            member.start_error = Some(Error::start_failed(message));
+        }
         books.bury(news.worker(), Remains::of(ExitNews::NotStarted), now, aftermath);
     });
 }
@@ -214,31 +212,30 @@ impl Books {
         let unwritten = begun_by_none.iter().filter_map(|seq| member.in_flight.get(seq).copied()).collect();
         let exit = remains.exit;
         let record = death::record(worker, &member, remains, now);
-        if !matches!(member.handshake, Handshake::Ready(..)) {
-            self.note_start_failure(worker, &record, &member);
+        let was_ready = matches!(member.handshake, Handshake::Ready(..));
+        let start_failure = (!was_ready).then(|| Arc::new(start_failure(&member, &record)));
+        if start_failure.is_some() {
+            self.last_start_failure.clone_from(&start_failure);
         }
-        let asked = HashMap::clone(&member.asked);
-        self.obituary = Some(Obituary { record, violation: member.violation, asked });
+        let Member { violation, asked, .. } = member;
+        self.obituary = Some(Obituary { record, violation, start_failure, asked });
         self.tell(now, News::Exited { worker, exit, unwritten }, aftermath);
         self.obituary = None;
     }
+}
 
-    /// The worker's own words, if it had any, with how its process ended.
-    fn note_start_failure(&mut self, worker: WorkerId, record: &WorkerDeath, member: &Member) {
-        let said = self.last_start_failure.take().filter(|failure| failure.worker == worker);
-        let message = || match &member.violation {
-            Some(violation) => format!("the worker broke the protocol before it was ready: {violation}"),
-            None if member.too_slow => record.sentence(),
-            None => match record.stderr_tail.trim_end().lines().last() {
-                Some(last_words) => format!("{} before it was ready: {last_words}", record.sentence()),
-                None => format!("{} before it was ready", record.sentence()),
-            },
-        };
-        let unsaid = || StartFailure { worker, message: message(), report: None, death: None };
-        let mut failure = said.map_or_else(unsaid, Arc::unwrap_or_clone);
-        failure.death = Some(record.clone());
-        self.last_start_failure = Some(Arc::new(failure));
-    }
+/// The worker's own words, if it had any, with how its process ended.
+fn start_failure(member: &Member, record: &WorkerDeath) -> Error {
+    let unsaid = || match &member.violation {
+        Some(violation) => format!("the worker broke the protocol before it was ready: {violation}"),
+        None if member.too_slow => record.sentence(),
+        None => match record.stderr_tail.trim_end().lines().last() {
+            Some(last_words) => format!("{} before it was ready: {last_words}", record.sentence()),
+            None => format!("{} before it was ready", record.sentence()),
+        },
+    };
+    let error = member.start_error.clone().unwrap_or_else(|| Error::start_failed(unsaid()));
+    error.with_worker(record.clone())
 }
 
 fn exit_news(exit: Exit) -> ExitNews {

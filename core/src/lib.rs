@@ -60,3 +60,4 @@ pub use ganger_scheduler::CallId;
 pub use home::set_home;
 pub use launch::{Language, set_own_interpreter};
 pub use pool::Pool;
+pub use shared::WaitId;

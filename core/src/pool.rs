@@ -16,7 +16,7 @@ use crate::gathering::Gathering;
 use crate::options::{PoolOptions, usable_cpus};
 use crate::process::ProcessTag;
 use crate::runtime;
-use crate::shared::{Closed, Condition, Shared};
+use crate::shared::{Closed, Condition, Shared, WaitId};
 use crate::stats::{CallInfo, Stats};
 use crate::watch::Watch;
 
@@ -90,36 +90,39 @@ impl Pool {
     }
 
     /// Makes one call on every worker that is ready now, before the calls that wait. `done` gets the worker's place in the pool and the outcome
-    /// of each, in the order of places; none if no worker is ready.
-    pub fn broadcast(&self, call: &Call, done: Gathered) {
+    /// of each, in the order of places; none if no worker is ready. Returns the calls, for [`Pool::cancel_all`].
+    pub fn broadcast(&self, call: &Call, done: Gathered) -> Vec<CallId> {
         if !self.is_here() {
-            return done(Vec::new());
+            done(Vec::new());
+            return Vec::new();
         }
         let gathering = Gathering::new(done);
         let calls = self.0.shared.broadcast(call, |worker, nth| gathering.place(worker, nth));
-        gathering.expect(calls);
+        gathering.expect(calls.len());
+        calls
     }
 
     /// Starts workers ahead of calls. `done` is told when so many are ready (the pool's size if that is less), or why they will not be.
-    pub fn warm(&self, workers: u32, done: Waiter) {
-        if !self.is_here() {
-            return done(Err(Box::new(Error::forked())));
-        }
+    pub fn warm(&self, workers: u32, done: Waiter) -> Option<WaitId> {
         let workers = workers.min(self.0.shared.workers);
-        self.0.shared.step(|books, now, aftermath| {
-            books.tell(now, News::Warm { workers }, aftermath);
-            books.await_condition(Condition::Warm(workers), done, aftermath);
-        });
+        self.await_condition(Condition::Warm(workers), Some(News::Warm { workers }), done)
     }
 
     /// `done` is told as soon as a call that is made now would find room; at once if it would already.
-    pub fn ready(&self, done: Waiter) {
-        self.await_condition(Condition::Room, done);
+    pub fn ready(&self, done: Waiter) -> Option<WaitId> {
+        self.await_condition(Condition::Room, None, done)
     }
 
     /// `done` is told as soon as no call waits or runs; at once if none does.
-    pub fn drained(&self, done: Waiter) {
-        self.await_condition(Condition::Drained, done);
+    pub fn drained(&self, done: Waiter) -> Option<WaitId> {
+        self.await_condition(Condition::Drained, None, done)
+    }
+
+    /// Gives up waiting for the pool to be warm, ready or drained: `done` is dropped untold, unless it is being told already.
+    pub fn stop_waiting(&self, wait: WaitId) {
+        if self.is_here() {
+            drop(self.0.shared.step(|books, _, _| books.stop_waiting(wait)));
+        }
     }
 
     /// Has every worker replaced by one that loads the code anew. The replacement is ready first; code that cannot start keeps the old workers.
@@ -157,6 +160,17 @@ impl Pool {
     pub fn cancel(&self, call: CallId) {
         if self.is_here() {
             self.0.shared.tell(News::Cancel { call });
+        }
+    }
+
+    /// Gives several calls up at once.
+    pub fn cancel_all(&self, calls: &[CallId]) {
+        if self.is_here() {
+            self.0.shared.step(|books, now, aftermath| {
+                for &call in calls {
+                    books.tell(now, News::Cancel { call }, aftermath);
+                }
+            });
         }
     }
 
@@ -254,11 +268,18 @@ impl Pool {
         call
     }
 
-    fn await_condition(&self, condition: Condition, done: Waiter) {
+    /// `news` may help it to become so. None in a forked child, where `done` has been told why.
+    fn await_condition(&self, condition: Condition, news: Option<News>, done: Waiter) -> Option<WaitId> {
         if !self.is_here() {
-            return done(Err(Box::new(Error::forked())));
+            done(Err(Box::new(Error::forked())));
+            return None;
         }
-        self.0.shared.step(|books, _, aftermath| books.await_condition(condition, done, aftermath));
+        Some(self.0.shared.step(|books, now, aftermath| {
+            if let Some(news) = news {
+                books.tell(now, news, aftermath);
+            }
+            books.await_condition(condition, done, aftermath)
+        }))
     }
 
     fn endpoint(&self) -> MutexGuard<'_, Option<Endpoint>> {

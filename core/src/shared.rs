@@ -25,10 +25,11 @@ use ganger_scheduler::{CallId, CallSpec, Input as News, Timestamp, WorkerId};
 use tokio::runtime::Handle;
 
 pub(crate) use aftermath::Aftermath;
-pub(crate) use books::{Books, Closed, Handshake, Member, Obituary, Process, StartFailure};
+pub(crate) use books::{Books, Closed, Handshake, Member, Obituary, Process};
 pub(crate) use frames::WorkerNews;
 pub(crate) use loans::Loans;
 pub(crate) use waits::Condition;
+pub use waits::WaitId;
 
 use crate::arena::{InputArena, SHARED_MEMORY_THRESHOLD};
 use crate::call::{Call, Completion};
@@ -140,15 +141,20 @@ impl Shared {
     }
 
     /// One call for every worker that is ready now. Each outcome comes by itself.
-    pub(crate) fn broadcast(&self, asked: &Call, completion: impl Fn(u32, usize) -> Completion) -> usize {
+    pub(crate) fn broadcast(
+        &self,
+        asked: &Call,
+        completion: impl Fn(u32, usize) -> Completion,
+    ) -> Vec<CallId> {
         self.step(|books, now, aftermath| {
-            let workers = books.scheduler.ready_workers();
-            for (nth, worker) in workers.iter().enumerate() {
-                let spec = CallSpec { pinned: Some(*worker), retries: 0, ..self.spec(asked, books) };
+            let mut calls = Vec::new();
+            for (nth, worker) in books.scheduler.ready_workers().into_iter().enumerate() {
+                let spec = CallSpec { pinned: Some(worker), retries: 0, ..self.spec(asked, books) };
                 let call = books.enter(asked.clone(), completion(worker.index, nth), now);
                 books.tell(now, News::Submit { call, spec }, aftermath);
+                calls.push(call);
             }
-            workers.len()
+            calls
         })
     }
 

@@ -3,12 +3,13 @@
 mod support;
 
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use support::{PATIENCE, call, deeds, events, integer, made, pids, pool, runs, until};
 
-use ganger::events::{Event, LogSource};
+use ganger::events::{Event, ExitReason, LogSource};
 
 #[test]
 fn prints_disturb_nothing_and_arrive_as_events() {
@@ -54,6 +55,37 @@ fn a_syntax_error_fails_calls_with_its_traceback_and_heals_with_the_file() {
         .unwrap();
     until("the pool has healed", || call(&pool, "double", json!(2)).is_ok());
     pool.close_blocking(Some(PATIENCE));
+}
+
+#[test]
+fn every_start_that_fails_says_why_in_its_own_exit() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("broken.py");
+    std::fs::write(&file, "from ganger_worker import action\ndef oops(:\n").unwrap();
+    let gone = json!({ "command": ["/no/such/worker"], "workers": 4 });
+    let slow = json!({ "command": ["sleep", "1000"], "workers": 4, "start_timeout": "300ms" });
+    for (options, says) in [
+        (json!({ "python": file, "workers": 4 }), ["SyntaxError", "line 2", "def oops(:"]),
+        (gone, ["exited with code", "before it was ready", "/no/such/worker"]),
+        (slow, ["worker", "not ready in time", "killed"]),
+    ] {
+        let pool = made(&options);
+        let heard = events(&pool);
+        let (sender, receiver) = channel();
+        pool.warm(4, Box::new(move |verdict| sender.send(verdict.is_ok()).unwrap()));
+        assert!(!receiver.recv_timeout(PATIENCE).unwrap());
+        pool.terminate_blocking();
+        assert!(pool.flush_events(PATIENCE));
+        let heard = heard.lock().unwrap();
+        let exits =
+            heard.iter().filter_map(|event| if let Event::WorkerExit(it) = event { Some(it) } else { None });
+        let failed: Vec<_> = exits.filter(|exit| exit.reason == ExitReason::StartFailed).collect();
+        assert!(failed.len() >= 4, "{failed:?}");
+        for exit in failed {
+            let error = exit.error.as_deref().unwrap_or_default();
+            assert!(says.iter().all(|words| error.contains(words)), "{exit:?}");
+        }
+    }
 }
 
 #[test]

@@ -18,6 +18,12 @@ fn heavy(options: Value) -> Pool {
     support::pool_of("heavy.py", options)
 }
 
+fn warm(pool: &Pool, workers: u32) {
+    let (sender, receiver) = channel();
+    pool.warm(workers, Box::new(move |verdict| sender.send(verdict.is_ok()).expect("it is waited for")));
+    assert!(receiver.recv_timeout(PATIENCE).expect("a pool is warm or says why not"));
+}
+
 #[test]
 fn a_worker_is_replaced_warm_and_nobody_waits_for_the_load() {
     let pool = heavy(json!({ "max_calls": 20, "env": { "LOAD_SECONDS": "1" } }));
@@ -144,15 +150,52 @@ fn warm_workers_are_all_asked_by_a_broadcast() {
     pool.broadcast(&asked("pid", &json!({}), &json!({})), Box::new(move |all| sender.send(all).unwrap()));
     assert!(receiver.recv_timeout(PATIENCE).unwrap().is_empty(), "none is ready");
 
-    let (sender, receiver) = channel();
-    pool.warm(3, Box::new(move |verdict| sender.send(verdict.is_ok()).unwrap()));
-    assert!(receiver.recv_timeout(PATIENCE).unwrap());
+    warm(&pool, 3);
     let (sender, receiver) = channel();
     pool.broadcast(&asked("pid", &json!({}), &json!({})), Box::new(move |all| sender.send(all).unwrap()));
     let all = receiver.recv_timeout(PATIENCE).unwrap();
     assert_eq!(all.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [0, 1, 2]);
     let asked: BTreeSet<i64> = all.into_iter().map(|(_, outcome)| integer(outcome)).collect();
     assert_eq!(asked.len(), 3);
+    pool.close_blocking(Some(PATIENCE));
+}
+
+#[test]
+fn a_broadcast_that_is_given_up_is_settled_at_once_on_every_worker() {
+    let pool = heavy(json!({ "workers": 2, "cancel_grace": "200ms" }));
+    warm(&pool, 2);
+    let (sender, receiver) = channel();
+    let asked = asked("nap", &json!(1000.0), &json!({}));
+    let calls = pool.broadcast(&asked, Box::new(move |all| sender.send(all).unwrap()));
+    assert_eq!(calls.len(), 2);
+    pool.cancel_all(&calls);
+    let all = receiver.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(all.into_iter().map(|(_, outcome)| code(outcome)).collect::<Vec<_>>(), ["CANCELLED"; 2]);
+    until("both take calls again", || pool.stats().ready == 2 && pool.stats().busy == 0);
+    pool.close_blocking(Some(PATIENCE));
+}
+
+#[test]
+fn who_stops_waiting_is_forgotten() {
+    let pool = heavy(json!({}));
+    let nap = submit(&pool, "nap", json!(0.2), json!({}));
+    let (sender, receiver) = channel();
+    let wait = pool.drained(Box::new(move |verdict| sender.send(verdict.is_ok()).unwrap())).unwrap();
+    pool.stop_waiting(wait);
+    assert!(receiver.recv_timeout(PATIENCE).is_err(), "what it held is let go of, untold");
+    assert!(outcome(&nap).is_ok());
+    pool.close_blocking(Some(PATIENCE));
+}
+
+#[test]
+fn a_worker_asked_for_waits_for_the_others_though_it_has_nothing_to_do() {
+    let pool = heavy(
+        json!({ "workers": 2, "min_workers": 1, "idle_timeout": "50ms", "env": { "LOAD_SECONDS": "0.5" } }),
+    );
+    let first = integer(call(&pool, "pid", json!({})));
+    warm(&pool, 2);
+    assert!(pids(&pool).contains(&u32::try_from(first).unwrap()));
+    until("one is left", || pool.stats().workers == 1);
     pool.close_blocking(Some(PATIENCE));
 }
 
@@ -198,14 +241,19 @@ fn a_function_says_itself_that_it_may_run_again() {
 #[test]
 fn each_worker_has_a_device_of_its_own_and_few_threads() {
     let pool = heavy(json!({ "workers": null, "devices": ["cuda:0", "cuda:1"], "inner_threads": 2 }));
-    let (sender, receiver) = channel();
-    pool.warm(2, Box::new(move |verdict| sender.send(verdict.is_ok()).unwrap()));
-    assert!(receiver.recv_timeout(PATIENCE).unwrap());
-    let (sender, receiver) = channel();
-    pool.broadcast(&asked("device", &json!({}), &json!({})), Box::new(move |all| sender.send(all).unwrap()));
-    let all = receiver.recv_timeout(PATIENCE).unwrap();
-    let devices: BTreeSet<String> = all.into_iter().map(|(_, outcome)| text(outcome)).collect();
-    assert_eq!(devices.into_iter().collect::<Vec<_>>(), ["cuda:0 cuda:0", "cuda:1 cuda:1"]);
+    warm(&pool, 2);
+    for reloads in [2, 4] {
+        let (sender, receiver) = channel();
+        pool.broadcast(
+            &asked("device", &json!({}), &json!({})),
+            Box::new(move |all| sender.send(all).unwrap()),
+        );
+        let all = receiver.recv_timeout(PATIENCE).unwrap();
+        let devices: BTreeSet<String> = all.into_iter().map(|(_, outcome)| text(outcome)).collect();
+        assert_eq!(devices.into_iter().collect::<Vec<_>>(), ["cuda:0 cuda:0", "cuda:1 cuda:1"]);
+        pool.reload();
+        until("both were replaced", || pool.stats().recycled.reload == reloads && pool.stats().workers == 2);
+    }
     assert_eq!(text(call(&pool, "threads", json!({}))), "2");
     pool.close_blocking(Some(PATIENCE));
 }

@@ -55,6 +55,11 @@ export interface WorkerExitEvent {
     | 'signal'
     | 'start-timeout'
     | 'unresponsive'
+  /**
+   * Why it could not start, with its own traceback or the end of its stderr; null unless the reason is
+   * `start-failed`.
+   */
+  readonly error: string | null
 }
 
 /** A worker is going to be replaced. */

@@ -14,6 +14,8 @@ pub enum Action {
     Spawn {
         /// Its new id.
         worker: WorkerId,
+        /// Whose place it takes: of one that serves until then, leaves, or is gone.
+        replaces: Option<WorkerId>,
     },
     /// Take an attached process in as this worker.
     Admit {

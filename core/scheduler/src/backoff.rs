@@ -26,19 +26,31 @@ pub(crate) enum BadStart {
     KilledFromOutside,
 }
 
+/// Starts in a row that somebody else's SIGKILL ended.
+#[derive(Debug, Default)]
+pub(crate) struct ForeignKills(u32);
+
+impl ForeignKills {
+    /// One more. Whether it is forgiven too.
+    pub(crate) fn forgive(&mut self) -> bool {
+        let forgiven = self.0 < FOREIGN_KILLS_FORGIVEN;
+        self.0 += u32::from(forgiven);
+        forgiven
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct StartBackoff {
     bad_starts: u32,
     failed_starts: u32,
-    foreign_kills: u32,
+    foreign_kills: ForeignKills,
     not_before: Timestamp,
 }
 
 impl StartBackoff {
     /// A start went badly: when the next may be tried. It waits twice as long as the last did, from 200 ms up to 10 s.
     pub(crate) fn fail(&mut self, now: Timestamp, kind: BadStart) -> Timestamp {
-        if kind == BadStart::KilledFromOutside && self.foreign_kills < FOREIGN_KILLS_FORGIVEN {
-            self.foreign_kills += 1;
+        if kind == BadStart::KilledFromOutside && self.foreign_kills.forgive() {
             // A failure before it may have put the next start off: that stands.
             return self.not_before.max(now);
         }

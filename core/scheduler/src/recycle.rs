@@ -18,6 +18,20 @@ pub enum RecycleReason {
     Reload,
 }
 
+/// A worker is to be replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Marked {
+    pub(crate) reason: RecycleReason,
+    /// Observers know. They are told once, however often the replacement has to be tried.
+    pub(crate) told: bool,
+}
+
+impl Marked {
+    pub(crate) fn anew(reason: RecycleReason) -> Self {
+        Self { reason, told: false }
+    }
+}
+
 /// One worker's own limits: the pool's, each moved a little, so that workers that began together do not expire together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {

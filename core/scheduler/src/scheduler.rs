@@ -50,6 +50,8 @@ pub struct Scheduler {
     vacant: BTreeSet<WorkerId>,
     /// Workers wanted. Rises with demand; a death leaves it as it is.
     target: u32,
+    /// Workers that the app waits for; none leaves for having nothing to do while they are too few.
+    warming: u32,
     backoff: StartBackoff,
     recycling: Recycling,
     timers: Timers,
@@ -74,6 +76,7 @@ impl Scheduler {
             placement: Placement::default(),
             vacant: BTreeSet::new(),
             target: 0,
+            warming: 0,
             backoff: StartBackoff::default(),
             recycling: Recycling::default(),
             timers: Timers::default(),
@@ -146,6 +149,11 @@ impl Scheduler {
         self.roster.iter().filter(|worker| worker.is_ready()).map(|worker| worker.id).collect()
     }
 
+    /// Whether so many workers take calls now.
+    pub fn is_warm(&self, workers: u32) -> bool {
+        self.roster.iter().filter(|worker| worker.is_ready()).count() >= workers as usize
+    }
+
     /// Whether a small call that is submitted now would find room to run or wait.
     pub fn has_room(&self) -> bool {
         let Config { max_queue, max_queue_bytes, .. } = self.config;
@@ -209,6 +217,7 @@ impl Scheduler {
         self.admit_from_lobby();
         self.start_workers();
         self.fail_hopeless_calls();
+        self.end_warming();
         if self.queue_was_full && self.queue.is_empty() && self.lobby.is_empty() {
             self.queue_was_full = false;
             self.emit(Event::QueueDrain);

@@ -6,7 +6,7 @@ use crate::action::KillCause;
 use crate::failure::DeathCause;
 use crate::id::{CallId, WorkerId};
 use crate::input::Exit;
-use crate::recycle::{Limits, RecycleReason};
+use crate::recycle::{Limits, Marked, RecycleReason};
 use crate::time::Timestamp;
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Worker {
     pub(crate) answered: u64,
     pub(crate) limits: Limits,
     /// Why it is to be replaced, once it is.
-    pub(crate) recycle: Option<RecycleReason>,
+    pub(crate) recycle: Option<Marked>,
     /// Whose place it will take when it is ready.
     pub(crate) replaces: Option<WorkerId>,
     /// What it was last seen to use, in bytes.
@@ -147,7 +147,8 @@ impl Worker {
                 KillCause::Unresponsive => DeathCause::Unresponsive,
                 KillCause::Close => self.leaving().map_or(DeathCause::Close, Leaving::cause),
             },
-            (Phase::Stopping { why }, Exit::Code(0)) => why.cause(),
+            // It went as it was asked to; its code tells whether its hooks did well. A signal came from somewhere else.
+            (Phase::Stopping { why }, Exit::Code(_) | Exit::Unknown | Exit::Detached) => why.cause(),
             (Phase::Starting | Phase::Ready { .. } | Phase::Retiring { .. } | Phase::Stopping { .. }, _) => {
                 by_itself
             }

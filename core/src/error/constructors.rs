@@ -184,6 +184,18 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The whole story as text: the message, and the worker's own traceback or else the end of its stderr.
+    pub fn account(&self) -> String {
+        let traceback = self.report.as_ref().and_then(|report| report.traceback.as_deref());
+        let last_words = || self.worker.as_ref().map(|death| death.stderr_tail.as_str());
+        match traceback.or_else(last_words).map(str::trim_end) {
+            Some(more) if !more.is_empty() => format!("{}\n\n{more}", self.message),
+            Some(_) | None => self.message.clone(),
+        }
+    }
+}
+
 fn calls(count: u64) -> String {
     format!("{count} {}", if count == 1 { "call" } else { "calls" })
 }

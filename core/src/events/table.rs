@@ -87,6 +87,8 @@ record! {
         pub reason: ExitReason,
         /// Why exactly.
         pub cause: DeathCause,
+        /// Why it could not start, with its own traceback or the end of its stderr; null unless the reason is `start-failed`.
+        pub error: Option<String>,
     }
 
     /// A worker printed or logged something.
@@ -260,6 +262,7 @@ mod tests {
             calls: 30,
             reason: ExitReason::Crash,
             cause: DeathCause::CancelKill,
+            error: None,
         }
         .into();
         assert_eq!(exit.name(), "worker:exit");
@@ -267,7 +270,7 @@ mod tests {
             exit.to_value(Surface::Node),
             json!({
                 "pool": "prices", "worker": 1, "pid": 4711, "code": null, "signal": "SIGKILL", "running": 2,
-                "calls": 30, "reason": "crash", "cause": "cancel-kill",
+                "calls": 30, "reason": "crash", "cause": "cancel-kill", "error": null,
             })
         );
     }

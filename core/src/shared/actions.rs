@@ -15,8 +15,8 @@ impl Books {
     pub(super) fn carry_out(&mut self, now: Timestamp, aftermath: &mut Aftermath) {
         while let Some(action) = self.scheduler.poll_action() {
             match action {
-                Action::Spawn { worker } => {
-                    let member = self.recruit(now);
+                Action::Spawn { worker, replaces } => {
+                    let member = self.recruit(replaces, now);
                     self.crew.insert(worker, member);
                     aftermath.spawn(worker);
                 }
@@ -49,9 +49,9 @@ impl Books {
         }
     }
 
-    fn recruit(&self, now: Timestamp) -> Member {
+    fn recruit(&self, predecessor: Option<WorkerId>, now: Timestamp) -> Member {
         Member {
-            device: self.free_device(),
+            device: self.device_for_successor_of(predecessor),
             memory_limit: self.memory_limit,
             oom_kills_at_birth: OomKills::now(),
             ..Member::new(Process::Coming { killed: false }, now)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use ganger_protocol::message::{Contract, ErrorReport};
+use ganger_protocol::message::Contract;
 use ganger_scheduler::{
     CallId, Config, Heard, Input as News, Scheduler, Timestamp, WhenFull as WhenQueueFull, WorkerId,
 };
@@ -17,7 +17,7 @@ use super::tally::{Place, Tally};
 use super::waits::Waits;
 use crate::call::{Call, Completion, Outcome};
 use crate::crew::Lanes;
-use crate::error::WorkerDeath;
+use crate::error::{Error, WorkerDeath};
 use crate::link::Link;
 use crate::options::{PoolOptions, WhenFull};
 use crate::process::WorkerProcess;
@@ -33,8 +33,8 @@ pub(crate) struct Books {
     pub(crate) crew: HashMap<WorkerId, Member>,
     pub(crate) latencies: Latencies,
     pub(super) tally: Tally,
-    /// What the last start that failed had to say.
-    pub(crate) last_start_failure: Option<Arc<StartFailure>>,
+    /// Why the last start failed that did.
+    pub(crate) last_start_failure: Option<Arc<Error>>,
     pub(crate) closed: Closed,
     /// Who waits for something to become so.
     pub(crate) waits: Waits,
@@ -87,6 +87,8 @@ pub(crate) struct Member {
     pub(crate) born_at: Timestamp,
     /// How it broke the protocol, if it did.
     pub(crate) violation: Option<String>,
+    /// Why it cannot start, as it said itself or as was found when it was tried.
+    pub(crate) start_error: Option<Error>,
     /// Killed for not being ready in time.
     pub(crate) too_slow: bool,
     /// Its hard limit, if it has one.
@@ -121,24 +123,14 @@ pub(crate) enum Handshake {
     Ready(Arc<[Contract]>),
 }
 
-/// Why a worker did not become ready.
-#[derive(Clone, Debug)]
-pub(crate) struct StartFailure {
-    pub(crate) worker: WorkerId,
-    /// In a sentence.
-    pub(crate) message: String,
-    /// What the worker itself said.
-    pub(crate) report: Option<ErrorReport>,
-    /// How its process ended; none until it has.
-    pub(crate) death: Option<WorkerDeath>,
-}
-
 /// What is kept of a worker that is gone, for the calls that it took with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Obituary {
     /// Its `cause` is known only to the scheduler, which tells it with every call.
     pub(crate) record: WorkerDeath,
     pub(crate) violation: Option<String>,
+    /// Why it was never ready, if it was not.
+    pub(crate) start_failure: Option<Arc<Error>>,
     /// Functions of the calls that it had been asked to stop.
     pub(crate) asked: HashMap<CallId, Arc<str>>,
 }
@@ -185,8 +177,13 @@ impl Books {
         id
     }
 
-    /// The device with the fewest workers: each has one of its own, but that a replacement shares its predecessor's.
-    pub(super) fn free_device(&self) -> Option<Arc<str>> {
+    /// The predecessor's as long as that one is there, else the device with the fewest workers.
+    pub(super) fn device_for_successor_of(&self, predecessor: Option<WorkerId>) -> Option<Arc<str>> {
+        let inherited = predecessor.and_then(|old| self.crew.get(&old)?.device.clone());
+        inherited.or_else(|| self.free_device())
+    }
+
+    fn free_device(&self) -> Option<Arc<str>> {
         let holders = |device: &Arc<str>| {
             self.crew.values().filter(|member| member.device.as_ref() == Some(device)).count()
         };
@@ -253,6 +250,7 @@ impl Member {
             asked: HashMap::new(),
             born_at,
             violation: None,
+            start_error: None,
             too_slow: false,
             memory_limit: None,
             oom_kills_at_birth: None,

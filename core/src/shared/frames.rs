@@ -6,8 +6,8 @@ use ganger_protocol::message::{Contract, ErrorReport as WireReport, Hello, Log, 
 use ganger_protocol::{Encoding, Flags, Frame, FrameError, Kind, Lane};
 use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
 
-use super::books::{Books, Handshake, Process, StartFailure};
-use super::settling::error_from_report;
+use super::books::{Books, Handshake, Process};
+use super::settling::{error_from_report, start_error_from_report};
 use super::{Aftermath, Shared};
 use crate::call::{Outcome, Reply};
 use crate::error::Error;
@@ -256,18 +256,13 @@ impl Books {
         Ok(())
     }
 
-    /// The worker exits by itself now; its exit is what ends the start, and finds this in the books.
+    /// The worker exits by itself now; its exit is what ends the start, and finds this beside its name.
     fn hear_start_failure(&mut self, worker: WorkerId, report: WireReport) -> Result<(), Violation> {
-        let member = self.crew.get(&worker).ok_or("an error after the end")?;
+        let member = self.crew.get_mut(&worker).ok_or("an error after the end")?;
         if matches!(member.handshake, Handshake::Ready(..)) {
             return Err("an ERROR about no call after READY".to_owned());
         }
-        self.last_start_failure = Some(Arc::new(StartFailure {
-            worker,
-            message: format!("the worker could not start: {}", report.message),
-            report: Some(report),
-            death: None,
-        }));
+        member.start_error = Some(start_error_from_report(report));
         Ok(())
     }
 

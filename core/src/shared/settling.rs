@@ -7,7 +7,7 @@ use ganger_protocol::message::ErrorReport as WireReport;
 use ganger_scheduler::{CallId, DeathCause as Cause, Failure, Settlement, Started as Known, Timestamp};
 
 use super::Aftermath;
-use super::books::{Books, Obituary, StartFailure};
+use super::books::{Books, Obituary};
 use crate::call::Outcome;
 use crate::error::{DeathCause, Error, ErrorCode, ErrorReport, Started, WorkerDeath};
 
@@ -86,21 +86,15 @@ impl Books {
 
     pub(super) fn start_failed(&self) -> Error {
         match &self.last_start_failure {
-            Some(failure) => start_failed(failure),
+            Some(failure) => Error::clone(failure),
             None => Error::start_failed("no worker could be started"),
         }
     }
 }
 
-fn start_failed(failure: &StartFailure) -> Error {
-    let error = match &failure.report {
-        Some(report) => Error::start_failed_with(report_from_wire(report.clone())),
-        None => Error::start_failed(failure.message.clone()),
-    };
-    match &failure.death {
-        Some(death) => error.with_worker(death.clone()),
-        None => error,
-    }
+/// An ERROR frame before READY.
+pub(super) fn start_error_from_report(report: WireReport) -> Error {
+    Error::start_failed_with(report_from_wire(report))
 }
 
 /// An ERROR frame about a call.

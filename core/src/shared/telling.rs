@@ -27,6 +27,7 @@ impl Books {
             }
             Fact::WorkerExit { worker, exit, running, calls, reason, cause: of } => WorkerExit {
                 pool,
+                error: self.start_failure(reason),
                 worker: worker.index,
                 pid: self.pid(worker),
                 code: code(exit),
@@ -68,6 +69,12 @@ impl Books {
                 Warning { pool, message }.into()
             }
         })
+    }
+
+    /// What the worker whose end is being told had to say, if it is gone because it could not start.
+    fn start_failure(&self, reason: Reason) -> Option<String> {
+        let failure = self.obituary.as_ref()?.start_failure.as_ref()?;
+        (reason == Reason::StartFailed).then(|| failure.account())
     }
 
     pub(crate) fn told_start(&self, worker: WorkerId, pid: u32) -> Event {

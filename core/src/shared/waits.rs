@@ -17,8 +17,21 @@ pub(crate) enum Condition {
     Warm(u32),
 }
 
+/// Names a wait, to give it up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitId(u64);
+
 #[derive(Default)]
-pub(crate) struct Waits(Vec<(Condition, Waiter)>);
+pub(crate) struct Waits {
+    next: u64,
+    waiting: Vec<Waiting>,
+}
+
+struct Waiting {
+    id: WaitId,
+    condition: Condition,
+    waiter: Waiter,
+}
 
 impl Books {
     /// Has `waiter` told as soon as the condition holds.
@@ -27,23 +40,28 @@ impl Books {
         condition: Condition,
         waiter: Waiter,
         aftermath: &mut Aftermath,
-    ) {
-        self.waits.0.push((condition, waiter));
+    ) -> WaitId {
+        self.waits.next += 1;
+        let id = WaitId(self.waits.next);
+        self.waits.waiting.push(Waiting { id, condition, waiter });
         self.look_at_waits(aftermath);
+        id
+    }
+
+    /// Takes back a waiter that has not been told. What it holds is the caller's to let go of, without the lock.
+    pub(crate) fn stop_waiting(&mut self, wait: WaitId) -> Option<Waiter> {
+        let waiting = &mut self.waits.waiting;
+        let place = waiting.iter().position(|waiting| waiting.id == wait)?;
+        Some(waiting.remove(place).waiter)
     }
 
     /// At the end of every step that changed something.
     pub(super) fn look_at_waits(&mut self, aftermath: &mut Aftermath) {
-        if self.waits.0.is_empty() {
-            return;
-        }
-        let (told, waiting) = std::mem::take(&mut self.waits.0)
-            .into_iter()
-            .map(|(condition, waiter)| (self.verdict(condition), condition, waiter))
-            .partition::<Vec<_>, _>(|(verdict, ..)| verdict.is_some());
-        self.waits.0 = waiting.into_iter().map(|(_, condition, waiter)| (condition, waiter)).collect();
-        for (verdict, _, waiter) in told {
-            aftermath.tell_waiter(waiter, verdict.expect("partitioned by it"));
+        for waiting in std::mem::take(&mut self.waits.waiting) {
+            match self.verdict(waiting.condition) {
+                Some(verdict) => aftermath.tell_waiter(waiting.waiter, verdict),
+                None => self.waits.waiting.push(waiting),
+            }
         }
     }
 
@@ -52,7 +70,7 @@ impl Books {
         let is_so = match condition {
             Condition::Drained => scheduler.is_drained(),
             Condition::Room => scheduler.has_room(),
-            Condition::Warm(workers) => scheduler.ready_workers().len() >= workers as usize,
+            Condition::Warm(workers) => scheduler.is_warm(workers),
         };
         if is_so {
             return Some(Ok(()));
@@ -68,6 +86,6 @@ impl Books {
 
 impl std::fmt::Debug for Waits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(condition, _)| condition)).finish()
+        f.debug_list().entries(self.waiting.iter().map(|waiting| waiting.condition)).finish()
     }
 }

@@ -79,6 +79,10 @@ class WorkerExitEvent(TypedDict):
         "unresponsive",
     ]
 
+    # Why it could not start, with its own traceback or the end of its stderr; None unless the reason is
+    # `start-failed`.
+    error: str | None
+
 
 class WorkerRecycleEvent(TypedDict):
     """A worker is going to be replaced."""

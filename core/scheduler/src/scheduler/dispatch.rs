@@ -173,7 +173,9 @@ impl Scheduler {
 
     /// The app wants workers ahead of calls. Like a call, it asks for the next try when all is broken.
     pub(super) fn warm(&mut self, workers: u32) {
-        self.target = self.target.max(workers.min(self.config.workers));
+        let workers = workers.min(self.config.workers);
+        self.target = self.target.max(workers);
+        self.warming = self.warming.max(workers);
         if self.target > 0
             && self.is_hopeless()
             && self.phase.accepts_calls()
@@ -184,6 +186,14 @@ impl Scheduler {
         }
     }
 
+    /// The workers that were waited for are there, or cannot come: from now on those that have nothing to do may go, in their time.
+    pub(super) fn end_warming(&mut self) {
+        if self.warming > 0 && (self.is_warm(self.warming) || self.is_hopeless()) {
+            self.warming = 0;
+            self.begin_idling();
+        }
+    }
+
     pub(super) fn spawn(&mut self, predecessor: Option<WorkerId>) -> WorkerId {
         let worker = self.roster.seat(Origin::Spawned, &self.config, self.now);
         if let Some(holder) = self.roster.worker_mut(worker) {
@@ -191,7 +201,7 @@ impl Scheduler {
         }
         self.counters.started += 1;
         self.timers.set(TimerKey::WorkerStart(worker), self.now.after(self.config.start_timeout));
-        self.actions.push_back(Action::Spawn { worker });
+        self.actions.push_back(Action::Spawn { worker, replaces: predecessor });
         self.emit(Event::WorkerStart { worker });
         worker
     }

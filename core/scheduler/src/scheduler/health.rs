@@ -97,7 +97,7 @@ impl Scheduler {
         let due = worker.idle_since.after(timeout);
         // One that is about to be replaced is not retired for having nothing to do.
         let needed = !worker.has_nothing() || worker.recycle.is_some();
-        if needed || due > self.now || self.lasting_workers() <= self.config.min_workers {
+        if needed || due > self.now || self.lasting_workers() <= self.config.min_workers.max(self.warming) {
             let later = self.now.after(timeout.max(SHORTEST_LOOK));
             let next = if needed || due <= self.now { later } else { due };
             self.timers.set(TimerKey::Idle(id), next);
@@ -105,6 +105,16 @@ impl Scheduler {
         }
         self.target = self.target.saturating_sub(1).max(self.config.min_workers);
         self.stop(id, Leaving::Idle);
+    }
+
+    /// Workers without calls are idle from now on, whatever they waited for before.
+    pub(super) fn begin_idling(&mut self) {
+        let Some(timeout) = self.config.idle_timeout else { return };
+        let idles =
+            |worker: &&Worker| worker.is_ready() && worker.has_nothing() && worker.origin == Origin::Spawned;
+        for worker in self.roster.iter().filter(idles) {
+            self.timers.set(TimerKey::Idle(worker.id), self.now.after(timeout));
+        }
     }
 
     pub(super) fn clear_worker_clocks(&mut self, id: WorkerId) {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Scheduler;
-use crate::event::{Event, ExitReason};
+use crate::backoff::{BadStart, ForeignKills};
+use crate::event::Event;
 use crate::id::WorkerId;
-use crate::recycle::{MemoryVerdict, RecycleReason};
+use crate::recycle::{Marked, MemoryVerdict, RecycleReason};
 use crate::timers::TimerKey;
 use crate::worker::{Leaving, Origin, Phase, Worker};
 
@@ -26,6 +27,8 @@ pub(super) struct Recycling {
     pub(super) headroom: Option<u64>,
     /// A worker was over the memory limit before it had run a call: more workers would only be so too.
     memory_given_up: bool,
+    /// Replacements in a row that somebody else killed while they started.
+    foreign_kills: ForeignKills,
 }
 
 impl Recycling {
@@ -59,7 +62,8 @@ impl Scheduler {
         if fresh && (worker.is_ready() || worker.phase == Phase::Starting) {
             worker.limits.note_at_birth(memory);
         }
-        if !worker.is_ready() || self.recycling.memory_given_up {
+        // One that is to be replaced anyway says nothing about those that come: they may run other code.
+        if !worker.is_ready() || worker.recycle.is_some() || self.recycling.memory_given_up {
             return;
         }
         match worker.limits.judge(memory, self.config.memory_samples) {
@@ -72,18 +76,20 @@ impl Scheduler {
         }
     }
 
-    /// Every worker that may run the old code is to be replaced, one that is already to be, too. A change after a replacement
-    /// that could not start is what it waited for.
+    /// Every worker that may run the old code is to be replaced, one that is already to be, too. What was held against the old code
+    /// is forgotten: a change is what a replacement that could not start waited for.
     pub(super) fn reload(&mut self) {
         if !self.phase.accepts_calls() {
             return;
         }
         self.timers.clear(TimerKey::RecyclePause);
+        self.recycling.foreign_kills = ForeignKills::default();
+        self.recycling.memory_given_up = false;
         let stale: Vec<WorkerId> =
             self.roster.iter().filter(|worker| may_be_stale(worker)).map(|worker| worker.id).collect();
         for &id in &stale {
             if let Some(worker) = self.roster.worker_mut(id) {
-                worker.recycle = Some(RecycleReason::Reload);
+                worker.recycle = Some(Marked::anew(RecycleReason::Reload));
             }
             if self.roster.worker(id).is_some_and(Worker::is_ready)
                 && !self.recycling.under_way.contains_key(&id)
@@ -91,9 +97,7 @@ impl Scheduler {
                 self.recycling.due.insert(id);
             }
         }
-        if !stale.is_empty() {
-            self.emit(Event::Reload { replaced: stale.len() });
-        }
+        self.emit(Event::Reload { replaced: stale.len() });
     }
 
     /// Begins as many replacements as may be under way at once.
@@ -114,6 +118,7 @@ impl Scheduler {
         let stale = worker.recycle.is_some();
         let old = worker.replaces.take();
         if let Some(old) = old {
+            self.recycling.foreign_kills = ForeignKills::default();
             self.recycling.under_way.remove(&old);
             self.recycling.cold.remove(&old);
             self.affinity.inherit(old, id);
@@ -126,11 +131,16 @@ impl Scheduler {
     }
 
     /// A replacement died before it was ready. False if it was none any more: the worker it was to replace is gone.
-    pub(super) fn replacement_failed(&mut self, old: WorkerId, reason: ExitReason) -> bool {
+    pub(super) fn replacement_failed(&mut self, old: WorkerId, how: Option<BadStart>) -> bool {
         if self.recycling.under_way.remove(&old).is_none() {
             return false;
         }
-        if reason == ExitReason::StartFailed && self.phase.accepts_calls() {
+        let pauses = match how {
+            None => false,
+            Some(BadStart::KilledFromOutside) => !self.recycling.foreign_kills.forgive(),
+            Some(BadStart::Failed | BadStart::DiedAtWork) => true,
+        };
+        if pauses && self.phase.accepts_calls() {
             self.timers.set(TimerKey::RecyclePause, self.now.after(PAUSE));
         }
         self.recycling.due.insert(old);
@@ -178,23 +188,33 @@ impl Scheduler {
     fn recycle(&mut self, id: WorkerId, reason: RecycleReason) {
         let Some(worker) = self.roster.worker_mut(id) else { return };
         if worker.is_ready() && worker.recycle.is_none() && worker.origin == Origin::Spawned {
-            worker.recycle = Some(reason);
+            worker.recycle = Some(Marked::anew(reason));
             self.recycling.due.insert(id);
         }
     }
 
     /// Warm if there is memory for both, else cold: the old one leaves first.
     fn replace(&mut self, id: WorkerId) {
-        let Some(worker) = self.roster.worker(id) else { return };
-        let (memory, calls, reason) = (worker.memory, worker.answered, worker.recycle.expect("it is due"));
+        let Some(memory) = self.roster.worker(id).map(|worker| worker.memory) else { return };
         let cold = self.lacks_headroom_for(memory);
-        self.emit(Event::WorkerRecycle { worker: id, reason, memory, calls, cold });
+        self.tell_of_recycling(id, cold);
         if cold {
             self.recycling.cold.insert(id);
             return self.retire(id, true);
         }
         let replacement = self.spawn(Some(id));
         self.recycling.under_way.insert(id, replacement);
+    }
+
+    /// Once, but for one that goes cold after all.
+    fn tell_of_recycling(&mut self, id: WorkerId, cold: bool) {
+        let Some(worker) = self.roster.worker_mut(id) else { return };
+        let Marked { reason, told } = worker.recycle.expect("it is due");
+        worker.recycle = Some(Marked { reason, told: true });
+        let (memory, calls) = (worker.memory, worker.answered);
+        if cold || !told {
+            self.emit(Event::WorkerRecycle { worker: id, reason, memory, calls, cold });
+        }
     }
 
     /// Whether a replacement would not fit beside the worker, which uses so much, and beside the other replacements under way.
@@ -205,11 +225,11 @@ impl Scheduler {
     }
 
     fn retire(&mut self, id: WorkerId, cold: bool) {
-        let Some(Worker { phase: Phase::Ready { .. }, recycle: Some(reason), .. }) = self.roster.worker(id)
+        let Some(&Worker { phase: Phase::Ready { .. }, recycle: Some(Marked { reason, .. }), .. }) =
+            self.roster.worker(id)
         else {
             return;
         };
-        let reason = *reason;
         match reason {
             RecycleReason::Calls => self.counters.recycled_calls += 1,
             RecycleReason::Memory => self.counters.recycled_memory += 1,

@@ -203,14 +203,15 @@ impl Scheduler {
             ExitReason::StartFailed => self.counters.start_failed += 1,
             ExitReason::Recycled | ExitReason::Shutdown | ExitReason::Unresponsive => {}
         }
+        let bad_start = self.bad_start(worker, reason, exit, had_calls);
         // The worker it was to replace serves on; only the next replacement is put off.
-        if worker.replaces.is_some_and(|old| self.replacement_failed(old, reason)) {
+        if worker.replaces.is_some_and(|old| self.replacement_failed(old, bad_start)) {
             return;
         }
         if worker.origin == Origin::Attached || self.phase >= PoolPhase::Ending {
             return;
         }
-        if let Some(kind) = self.bad_start(worker, reason, exit, had_calls) {
+        if let Some(kind) = bad_start {
             let at = self.backoff.fail(self.now, kind);
             self.timers.set(TimerKey::StartBackoff, at);
         }

@@ -4,8 +4,31 @@ use ganger_scheduler::{CallSpec, Config, Exit, PoolPhase};
 
 use super::{
     all_answered, answers, call, config, crashes, end, end_at, idempotent, ms, stalls, stops_after, warm,
+    worker,
 };
 use crate::simulator::{Conduct, Simulator, Start};
+
+#[test]
+fn a_worker_that_goes_as_it_was_asked_to_died_of_that_whatever_its_code() {
+    for (exit, cause) in [
+        (Exit::Code(0), "close"),
+        (Exit::Code(1), "close"),
+        (Exit::Unknown, "close"),
+        (Exit::Signal(11), "signal"),
+    ] {
+        let mut simulator = Simulator::new(config());
+        simulator.script_starts([Start::ReadyButStays(ms(5))]);
+        simulator.warm(1);
+        simulator.run_for(ms(10));
+        simulator.close(None);
+        simulator.slay(worker(0, 0), exit);
+        let words = simulator.history().words();
+        let told: Vec<_> = words.iter().filter(|words| words.starts_with("[exit 0.0")).collect();
+        let expected = format!("shutdown, {cause}, running 0, answered 0]");
+        assert!(told.len() == 1 && told[0].ends_with(&expected), "{told:?}");
+        assert_eq!(simulator.scheduler().stats(simulator.now()).counters.crashed, 0);
+    }
+}
 
 #[test]
 fn close_refuses_new_calls_and_runs_the_running_and_the_queued() {

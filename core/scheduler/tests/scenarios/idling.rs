@@ -106,6 +106,32 @@ fn warm_starts_workers_ahead_of_calls_and_no_more_than_the_pool_has() {
 }
 
 #[test]
+fn a_worker_that_was_asked_for_waits_for_the_others_however_long_they_load() {
+    let mut simulator = Simulator::new(Config { workers: 2, min_workers: 1, ..idling() });
+    simulator.script_starts([Start::ReadyAfter(ms(10)), Start::ReadyAfter(ms(5_000))]);
+    simulator.warm(2);
+    simulator.run_for(ms(5_999));
+    assert!(simulator.scheduler().is_warm(2), "{}", simulator.history());
+    simulator.run_for(ms(10));
+    assert_eq!(simulator.history().moments_of("stop"), [6_000], "an idle timeout after all were there");
+    simulator.run_for(ms(60_000));
+    assert_eq!(simulator.workers().len(), 1, "down to the least size");
+}
+
+#[test]
+fn workers_that_never_come_keep_nobody_from_leaving() {
+    let mut simulator = Simulator::new(Config { workers: 2, ..idling() });
+    simulator.script_starts([Start::NotStarted; 3]);
+    simulator.warm(2);
+    simulator.run_for(ms(20_000));
+    assert!(simulator.scheduler().is_hopeless());
+    let call = simulator.submit(call());
+    simulator.run_for(ms(30_000));
+    assert!(all_answered(&simulator, &[call]));
+    assert!(simulator.workers().is_empty());
+}
+
+#[test]
 fn a_warmed_worker_that_dies_comes_back() {
     let mut simulator = Simulator::new(Config { workers: 4, ..config() });
     simulator.warm(2);

@@ -64,7 +64,8 @@ fn a_warm_replacement_inherits_the_keys_of_its_predecessor() {
     let heir = heir.into_iter().find(|words| words.starts_with("spawn")).expect("it was replaced");
     for _ in 0..4 {
         served_at(&mut simulator, call());
-        assert_eq!(format!("spawn {}", served_at(&mut simulator, keyed(7))), heir);
+        let spawned = format!("spawn {} in place of {home}", served_at(&mut simulator, keyed(7)));
+        assert_eq!(spawned, heir);
     }
 }
 

@@ -240,6 +240,41 @@ fn a_fresh_idle_worker_above_the_limit_is_told_once_and_nobody_is_recycled_for_m
 }
 
 #[test]
+fn memory_that_was_given_up_is_watched_again_when_the_code_has_changed() {
+    let mut simulator = Simulator::new(Config { max_memory: Some(250 * MB), ..config() });
+    simulator.sample(Footprint { every: ms(50), fresh: 300 * MB, leak: 0 });
+    simulator.warm(1);
+    simulator.run_for(ms(1_000));
+    assert_eq!(simulator.history().moments_of("[memory floor").len(), 1);
+    simulator.sample(Footprint { every: ms(50), fresh: 30 * MB, leak: 100 * MB });
+    simulator.script_starts([Start::ReadyAfter(ms(500))]);
+    simulator.reload();
+    simulator.run_for(ms(400));
+    simulator.tell(ganger_scheduler::Input::Sample { worker: worker(0, 0), memory: 300 * MB });
+    simulator.run_for(ms(600));
+    for _ in 0..5 {
+        simulator.submit(call());
+        simulator.run_for(ms(200));
+    }
+    assert_eq!(simulator.history().moments_of("[memory floor").len(), 1, "{}", simulator.history());
+    assert!(!simulator.history().moments_of("[recycle 1.0: memory").is_empty(), "the new code leaks");
+}
+
+#[test]
+fn new_code_that_begins_above_the_limit_is_told_of_like_the_old() {
+    let mut simulator = Simulator::new(Config { max_memory: Some(250 * MB), ..config() });
+    simulator.sample(Footprint { every: ms(50), fresh: 300 * MB, leak: 0 });
+    simulator.warm(1);
+    for _ in 0..2 {
+        simulator.run_for(ms(1_000));
+        simulator.reload();
+    }
+    simulator.run_for(ms(10_000));
+    assert_eq!(simulator.history().moments_of("[memory floor").len(), 3, "once for each code");
+    assert!(simulator.history().moments_of("[recycle").len() == 2, "for the reloads");
+}
+
+#[test]
 fn an_old_worker_is_replaced_whether_it_was_busy_or_idle() {
     let mut simulator = warm(Config { max_age: Some(ms(1_000)), ..config() });
     simulator.run_for(ms(890));

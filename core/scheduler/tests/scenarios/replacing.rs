@@ -19,7 +19,7 @@ fn about_to_be_replaced(replacement: Start) -> Simulator {
 
 #[test]
 fn the_old_worker_stays_when_its_replacement_cannot_start_and_no_other_is_tried_for_a_minute() {
-    for replacement in [fails(), Start::NotStarted, Start::DiesAfter(ms(1), Exit::Signal(9))] {
+    for replacement in [fails(), Start::NotStarted, Start::DiesAfter(ms(1), Exit::Signal(11))] {
         let mut simulator = about_to_be_replaced(replacement);
         simulator.run_for(ms(30_000));
         let call = simulator.submit(call());
@@ -27,10 +27,59 @@ fn the_old_worker_stays_when_its_replacement_cannot_start_and_no_other_is_tried_
         assert!(all_answered(&simulator, &[call]), "the old one serves");
         assert_eq!(simulator.workers(), [worker(0, 0)]);
         simulator.run_for(ms(32_000));
-        let tries = simulator.history().moments_of("[recycle 0.0: age");
-        assert_eq!((tries.len(), (tries[1] - tries[0]) / 1_000), (2, 60), "{tries:?}");
+        let tries = simulator.history().moments_of("spawn 1");
+        assert_eq!((tries[0], tries[1] / 1_000), (1_000, 61), "{tries:?}");
         assert!(!simulator.workers().contains(&worker(0, 0)));
     }
+}
+
+#[test]
+fn a_worker_whose_replacement_fails_for_an_hour_is_told_of_once() {
+    let mut simulator = warm(Config { max_age: Some(ms(1_000)), ..config() });
+    simulator.script_starts([fails(); 60]);
+    simulator.run_for(ms(3_500_000));
+    let told = |words| simulator.history().moments_of(words).len();
+    assert_eq!((told("spawn 1"), told("[exit 1")), (59, 59), "each try is told by its own events");
+    assert_eq!(simulator.history().moments_of("[recycle"), [1_000]);
+}
+
+#[test]
+fn a_worker_that_goes_cold_after_a_warm_try_is_told_of_again() {
+    let mut simulator = about_to_be_replaced(fails());
+    simulator.run_for(ms(1_000));
+    simulator.tell(Input::Sample { worker: worker(0, 0), memory: 100 });
+    simulator.headroom(99);
+    simulator.run_for(ms(61_000));
+    assert_eq!(simulator.history().moments_of("[recycle 0.0: age, answered 1]").len(), 1);
+    assert_eq!(simulator.history().moments_of("[recycle 0.0: age, answered 1, memory 100, cold]").len(), 1);
+}
+
+#[test]
+fn a_replacement_that_somebody_else_killed_is_followed_by_the_next_at_once() {
+    let killed = Start::DiesAfter(ms(1), Exit::Signal(9));
+    let mut simulator = about_to_be_replaced(killed);
+    simulator.script_starts([killed; 3]);
+    simulator.run_for(ms(100));
+    assert_eq!(simulator.history().moments_of("spawn 1"), [1_000, 1_001, 1_002, 1_003, 1_004]);
+    assert_eq!(simulator.workers(), [worker(1, 4)], "the fifth took over");
+    assert_eq!(simulator.history().moments_of("[recycle 0.0").len(), 1);
+}
+
+#[test]
+fn a_machine_that_kills_every_replacement_is_not_hammered_though_calls_go_on() {
+    let killed = Start::DiesAfter(ms(1), Exit::Signal(9));
+    let mut simulator = about_to_be_replaced(killed);
+    simulator.script_starts([killed; 100]);
+    for _ in 0..100 {
+        let call = simulator.submit(call());
+        simulator.run_for(ms(100));
+        assert!(all_answered(&simulator, &[call]));
+    }
+    let tries = simulator.history().moments_of("spawn 1").len();
+    assert_eq!(tries, 21, "twenty are forgiven, then there is a pause");
+    simulator.reload();
+    simulator.run_for(ms(1_000));
+    assert_eq!(simulator.history().moments_of("spawn 1").len(), 2 * tries, "new code, new chance");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use ganger_scheduler::{
 
 pub(crate) fn describe(action: &Action) -> String {
     match action {
-        Action::Spawn { worker } => format!("spawn {worker}"),
+        Action::Spawn { worker, replaces: None } => format!("spawn {worker}"),
+        Action::Spawn { worker, replaces: Some(old) } => format!("spawn {worker} in place of {old}"),
         Action::Admit { attachment, worker } => format!("admit {attachment} as {worker}"),
         Action::Refuse { attachment } => format!("refuse {attachment}"),
         Action::Assign { worker, call, attempt, remaining } => match remaining {

@@ -27,8 +27,6 @@ pub(crate) struct Observer {
     counters: Counters,
     /// Workers seen to leave because they are replaced.
     recycled: u64,
-    /// The worker that the next spawn is to replace.
-    next_replaces: Option<WorkerId>,
     /// Where calls with this key went last, or who inherited it.
     favourites: BTreeMap<u64, WorkerId>,
     memory_given_up: bool,
@@ -55,7 +53,6 @@ impl Observer {
             workers: BTreeMap::new(),
             counters: Counters::default(),
             recycled: 0,
-            next_replaces: None,
             favourites: BTreeMap::new(),
             memory_given_up: false,
             queue_is_full: false,
@@ -149,8 +146,8 @@ impl Observer {
 
     fn see(&mut self, step: &Step, action: &Action, phase: PoolPhase) -> Verdict {
         match action {
-            &Action::Spawn { worker } => self.see_worker(step.at, worker, true),
-            &Action::Admit { worker, .. } => self.see_worker(step.at, worker, false),
+            &Action::Spawn { worker, replaces } => self.see_spawn(step.at, worker, replaces),
+            &Action::Admit { worker, .. } => self.see_worker(step.at, worker, false, None),
             Action::Refuse { .. } => Ok(()),
             &Action::Assign { worker, call, attempt, .. } => self.see_assign(step.at, worker, call, attempt),
             &Action::Cancel { worker, call, .. } => {

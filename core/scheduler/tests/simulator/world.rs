@@ -119,7 +119,7 @@ impl World {
 
     pub(crate) fn carry_out(&mut self, now: Timestamp, action: &Action) {
         match action {
-            &Action::Spawn { worker } => {
+            &Action::Spawn { worker, .. } => {
                 let start = self.starts.pop_front().unwrap_or(USUAL_START);
                 self.start(now, worker, start, false);
             }

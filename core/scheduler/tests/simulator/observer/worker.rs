@@ -17,6 +17,8 @@ pub(super) struct Worker {
     pub(super) replaces: Option<WorkerId>,
     /// The code may have changed since it was started.
     pub(super) stale: bool,
+    /// That it is going to be replaced was told.
+    pub(super) told: bool,
     /// Samples over the limit in a row, as little as jitter allows.
     pub(super) over: u32,
     /// The first came before its first call, and none since was below.
@@ -55,6 +57,7 @@ impl Worker {
             answered: 0,
             replaces,
             stale: false,
+            told: false,
             over: 0,
             over_from_birth: false,
             too_much: false,

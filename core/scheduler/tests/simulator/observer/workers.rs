@@ -42,7 +42,9 @@ impl Observer {
     pub(super) fn hear_reload(&mut self) {
         for worker in self.workers.values_mut().filter(|worker| worker.own && worker.is_alive()) {
             worker.stale = true;
+            worker.told = false;
         }
+        self.memory_given_up = false;
     }
 
     pub(super) fn hear_sample(&mut self, id: WorkerId, memory: u64) -> bool {
@@ -105,8 +107,25 @@ impl Observer {
         Ok(true)
     }
 
-    pub(super) fn see_worker(&mut self, now: Timestamp, worker: WorkerId, own: bool) -> Verdict {
-        let replaces = if own { self.next_replaces.take() } else { None };
+    /// Nobody serves beside his replacement before that was told.
+    pub(super) fn see_spawn(
+        &mut self,
+        now: Timestamp,
+        worker: WorkerId,
+        replaces: Option<WorkerId>,
+    ) -> Verdict {
+        let serving = replaces.and_then(|old| self.workers.get(&old)).filter(|old| old.phase == Phase::Ready);
+        law(serving.is_none_or(|old| old.told), || format!("{replaces:?} is replaced without a word"))?;
+        self.see_worker(now, worker, true, replaces)
+    }
+
+    pub(super) fn see_worker(
+        &mut self,
+        now: Timestamp,
+        worker: WorkerId,
+        own: bool,
+        replaces: Option<WorkerId>,
+    ) -> Verdict {
         let seen = Worker::new(now, own, replaces);
         law(self.workers.insert(worker, seen).is_none(), || format!("{worker} is there already"))?;
         self.counters.started += u64::from(own);
@@ -136,11 +155,11 @@ impl Observer {
             RecycleReason::Reload => seen.stale,
         };
         law(fair, || format!("{id} is recycled for its {reason:?} too early"))?;
+        let twice = std::mem::replace(&mut seen.told, true);
+        law(!twice || cold, || format!("it is told twice that {id} is recycled"))?;
         if cold {
             seen.phase = Phase::Retiring { cold };
             self.recycled += 1;
-        } else {
-            self.next_replaces = Some(id);
         }
         Ok(())
     }
@@ -149,7 +168,7 @@ impl Observer {
         let twice = std::mem::replace(&mut self.memory_given_up, true);
         law(!twice, || "memory is given up twice".into())?;
         let seen = self.workers.get(&id).ok_or_else(|| Broken(format!("{id} is gone")))?;
-        law(seen.over_from_birth && seen.over >= self.config.memory_samples, || {
+        law(!seen.stale && seen.over_from_birth && seen.over >= self.config.memory_samples, || {
             format!("{id} is not above by itself")
         })
     }
