@@ -1,5 +1,6 @@
 //! The seam between Python and the core: values in, one call, values out. The classes that apps see are in `python/ganger`.
 
+mod announcing;
 mod bell;
 mod boundary;
 mod decode;

@@ -1,6 +1,5 @@
 //! The pool as the package `ganger` holds it: every method converts, makes one call of the core, and converts back.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use ganger::error::ErrorCode;
 use ganger::events::{Event, SubscriptionId};
 use ganger::options::{Surface, WhenFull};
 use ganger::shape::Shaped;
-use ganger::{Call, CallId, Encoding, Error, Input, Shape, Waiter};
+use ganger::{Call, CallId, Encoding, Error, Input, Shape, WaitId, Waiter};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict, PyList};
 
@@ -16,7 +15,7 @@ use crate::boundary::guarded;
 use crate::fate::Fate;
 use crate::memory::Block;
 use crate::settle::Settler;
-use crate::{decode, encode, error, fate, interpreter, options, plain, waiting};
+use crate::{announcing, decode, encode, error, fate, interpreter, options, plain, waiting};
 
 /// A pool of the core.
 #[pyclass(frozen, module = "ganger._native")]
@@ -29,6 +28,10 @@ pub(crate) struct Pool {
 /// Names a subscription, to end it.
 #[pyclass(frozen, module = "ganger._native")]
 pub(crate) struct Subscription(SubscriptionId);
+
+/// Names a future that waits, to have it forgotten.
+#[pyclass(frozen, module = "ganger._native")]
+pub(crate) struct Wait(Option<WaitId>);
 
 #[pymethods]
 impl Pool {
@@ -93,7 +96,7 @@ impl Pool {
         })
     }
 
-    /// Makes one call on every worker that is ready, and waits for all: worker, value and error of each.
+    /// Makes one call on every worker that is ready, and waits for all: worker, value and error of each. Ctrl-C cancels them.
     #[pyo3(signature = (function, value, options=None, /))]
     fn broadcast<'py>(
         &self,
@@ -104,12 +107,13 @@ impl Pool {
         let py = value.py();
         guarded(|| {
             let asked = self.asked(function, value, options)?;
-            let outcomes = waiting::answer(py, None, |done| self.core.broadcast(&asked, done))?;
+            let begin = |done| self.core.broadcast(&asked, done);
+            let outcomes = waiting::answer(py, None, begin, |calls| self.core.cancel_all(&calls))?;
             fate::told_all(py, &outcomes.unwrap_or_default())
         })
     }
 
-    /// The same without waiting: the future gets the list.
+    /// The same without waiting: the future gets the list. Returns the calls, for `cancel_all`.
     #[pyo3(signature = (future, function, value, options=None, /))]
     fn broadcast_soon(
         &self,
@@ -117,13 +121,13 @@ impl Pool {
         function: &str,
         value: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<Vec<u64>> {
         guarded(|| {
             let asked = self.asked(function, value, options)?;
             let (settler, future) = (self.settler, future.clone().unbind());
             let done = Box::new(move |outcomes| settler.settle_all(future, outcomes));
-            value.py().detach(|| self.core.broadcast(&asked, done));
-            Ok(())
+            let calls = value.py().detach(|| self.core.broadcast(&asked, done));
+            Ok(calls.into_iter().map(|call| call.0).collect())
         })
     }
 
@@ -138,6 +142,12 @@ impl Pool {
         py.detach(|| self.core.cancel(CallId(call)));
     }
 
+    /// Gives several calls up at once.
+    fn cancel_all(&self, py: Python<'_>, calls: Vec<u64>) {
+        let calls: Vec<CallId> = calls.into_iter().map(CallId).collect();
+        py.detach(|| self.core.cancel_all(&calls));
+    }
+
     /// Waits until so many workers are ready (None: all), a call finds room, or none is left, as `what` says. False if that takes too long.
     #[pyo3(signature = (what, workers, timeout, /))]
     fn wait_until(
@@ -149,7 +159,8 @@ impl Pool {
     ) -> PyResult<bool> {
         self.here(py)?;
         let limit = if timeout.is_none() { None } else { options::patience(timeout, Duration::ZERO)? };
-        let verdict = waiting::answer(py, limit, |waiter| self.when(what, workers, waiter))?;
+        let begin = |waiter| self.when(what, workers, waiter);
+        let verdict = waiting::answer(py, limit, begin, |wait| self.give_up(wait))?;
         match verdict {
             None => Ok(false),
             Some(Ok(())) => Ok(true),
@@ -157,14 +168,19 @@ impl Pool {
         }
     }
 
-    /// The same without waiting: the future gets None when it is so.
+    /// The same without waiting: the future gets None when it is so. Returns what `stop_waiting` takes.
     #[pyo3(signature = (future, what, workers, /))]
-    fn tell_when(&self, future: &Bound<'_, PyAny>, what: &str, workers: Option<u32>) -> PyResult<()> {
+    fn tell_when(&self, future: &Bound<'_, PyAny>, what: &str, workers: Option<u32>) -> PyResult<Wait> {
         self.here(future.py())?;
         let (settler, waiting) = (self.settler, future.clone().unbind());
         let waiter = Box::new(move |verdict| settler.tell(waiting, verdict));
-        future.py().detach(|| self.when(what, workers, waiter));
-        Ok(())
+        Ok(Wait(future.py().detach(|| self.when(what, workers, waiter))))
+    }
+
+    /// Has the future that waits forgotten.
+    fn stop_waiting(&self, wait: &Bound<'_, Wait>) {
+        let waiting = wait.get().0;
+        wait.py().detach(|| self.give_up(waiting));
     }
 
     /// Has every worker replaced by one that loads the code anew.
@@ -208,8 +224,8 @@ impl Pool {
     ) -> PyResult<Subscription> {
         self.here(py)?;
         let observer = move |event: &Event| {
-            if event.name() == name && is_from(event, source.as_deref()) {
-                interpreter::with_python(|py| announce(py, event, &tell));
+            if event.name() == name && announcing::is_from(event, source.as_deref()) {
+                interpreter::with_python(|py| announcing::announce(py, event, &tell));
             }
         };
         Ok(Subscription(py.detach(|| self.core.subscribe(Box::new(observer)))))
@@ -223,7 +239,7 @@ impl Pool {
 
     /// Waits until listeners have been told of all that happened, at most so many seconds. Not for a listener, which would wait for itself.
     fn flush_events(&self, py: Python<'_>, seconds: f64) -> bool {
-        SPEAKING.get() || py.detach(|| self.core.flush_events(Duration::from_secs_f64(seconds)))
+        announcing::is_announcing() || py.detach(|| self.core.flush_events(Duration::from_secs_f64(seconds)))
     }
 
     /// Finishes its calls, as long as `timeout` says, and waits for its last worker.
@@ -349,7 +365,7 @@ impl Pool {
         Ok(fate::Call::new(&self.core, call, fate))
     }
 
-    fn when(&self, what: &str, workers: Option<u32>, waiter: Waiter) {
+    fn when(&self, what: &str, workers: Option<u32>, waiter: Waiter) -> Option<WaitId> {
         match what {
             "warm" => self.core.warm(workers.unwrap_or(u32::MAX), waiter),
             "ready" => self.core.ready(waiter),
@@ -357,32 +373,16 @@ impl Pool {
         }
     }
 
+    fn give_up(&self, wait: Option<WaitId>) {
+        if let Some(wait) = wait {
+            self.core.stop_waiting(wait);
+        }
+    }
+
     fn done(&self, future: &Bound<'_, PyAny>) -> Box<dyn FnOnce() + Send> {
         let (settler, future) = (self.settler, future.clone().unbind());
         Box::new(move || settler.tell(future, Ok(())))
     }
-}
-
-fn is_from(event: &Event, source: Option<&str>) -> bool {
-    match (event, source) {
-        (_, None) => true,
-        (Event::WorkerLog(line), Some(source)) => line.source.as_str() == source,
-        (_, Some(_)) => false,
-    }
-}
-
-fn announce(py: Python<'_>, event: &Event, tell: &Py<PyAny>) {
-    SPEAKING.set(true);
-    let told = plain::object(py, &event.to_value(Surface::Python)).and_then(|data| tell.call1(py, (data,)));
-    SPEAKING.set(false);
-    if let Err(error) = told {
-        error.write_unraisable(py, Some(tell.bind(py)));
-    }
-}
-
-thread_local! {
-    /// Whether this thread is telling a listener something.
-    static SPEAKING: Cell<bool> = const { Cell::new(false) };
 }
 
 const DETACH_FROM: usize = 16 * 1024;

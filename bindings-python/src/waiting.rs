@@ -8,18 +8,8 @@ use pyo3::prelude::*;
 
 /// Makes a call and waits for its outcome. An exception from a signal's handler, Ctrl-C first of all, cancels it.
 pub(crate) fn outcome(py: Python<'_>, pool: &ganger::Pool, asked: Call) -> PyResult<Outcome> {
-    let (sender, receiver) = sync_channel(1);
-    let mut call = None;
-    let begin = || call = pool.submit(asked, Box::new(move |outcome| drop(sender.send(outcome))));
-    match received(py, begin, receiver) {
-        Ok(outcome) => Ok(outcome.unwrap_or_else(|| Err(Box::new(Error::pool_closed())))),
-        Err(interrupt) => {
-            if let Some(call) = call {
-                py.detach(|| pool.cancel(call));
-            }
-            Err(interrupt)
-        }
-    }
+    let outcome = answer(py, None, |done| pool.submit(asked, done), |call| cancel(pool, call))?;
+    Ok(outcome.unwrap_or_else(|| Err(Box::new(Error::pool_closed()))))
 }
 
 /// Waits until the pool has ended, which `begin` asks it to. An exception from a signal's handler ends it at once.
@@ -32,16 +22,18 @@ pub(crate) fn end(
     let done = Box::new(move || {
         let _ = sender.send(());
     });
-    received(py, || begin(done), receiver).map(drop).inspect_err(|_| {
+    received_by(py, None, || begin(done), receiver).map(drop).inspect_err(|_| {
         py.detach(|| pool.terminate(Box::new(|| {})));
     })
 }
 
-/// Waits until `begin` is answered, at most so long; None if it was not.
-pub(crate) fn answer<T: Send + 'static>(
+/// Waits until what `begin` begins is answered, at most so long; None if it was not. If it was not, or an exception from a signal's handler
+/// came before, `give_up` gets what was begun.
+pub(crate) fn answer<T: Send + 'static, Begun: Send>(
     py: Python<'_>,
     limit: Option<Duration>,
-    begin: impl FnOnce(Box<dyn FnOnce(T) + Send>) + Send,
+    begin: impl FnOnce(Box<dyn FnOnce(T) + Send>) -> Begun + Send,
+    give_up: impl FnOnce(Begun) + Send,
 ) -> PyResult<Option<T>> {
     let (sender, receiver) = sync_channel(1);
     let done = Box::new(move |answer| {
@@ -49,7 +41,12 @@ pub(crate) fn answer<T: Send + 'static>(
         let _ = sender.send(answer);
     });
     let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-    received_by(py, until, || begin(done), receiver)
+    let mut begun = None;
+    let answer = received_by(py, until, || begun = Some(begin(done)), receiver);
+    if let (Err(_) | Ok(None), Some(begun)) = (&answer, begun) {
+        py.detach(|| give_up(begun));
+    }
+    answer
 }
 
 /// Makes a call and waits until it has got room. An exception from a signal's handler cancels it.
@@ -59,33 +56,22 @@ pub(crate) fn admitted(
     asked: Call,
     completion: Completion,
 ) -> PyResult<Option<CallId>> {
-    let (sender, receiver) = sync_channel(1);
     let mut call = None;
-    let admitted = Box::new(move || {
-        let _ = sender.send(());
-    });
-    let begin = || call = pool.submit_noting(asked, completion, Some(admitted));
-    match received(py, begin, receiver) {
-        Ok(_) => Ok(call),
-        Err(interrupt) => {
-            if let Some(call) = call {
-                py.detach(|| pool.cancel(call));
-            }
-            Err(interrupt)
-        }
+    let begin = |admitted: Box<dyn FnOnce(()) + Send>| {
+        call = pool.submit_noting(asked, completion, Some(Box::new(move || admitted(()))));
+        call
+    };
+    answer(py, None, begin, |call| cancel(pool, call))?;
+    Ok(call)
+}
+
+fn cancel(pool: &ganger::Pool, call: Option<CallId>) {
+    if let Some(call) = call {
+        pool.cancel(call);
     }
 }
 
-/// What arrives after `begin`; None if there is nobody left to send anything.
-fn received<T: Send>(
-    py: Python<'_>,
-    begin: impl FnOnce() + Send,
-    receiver: Receiver<T>,
-) -> PyResult<Option<T>> {
-    received_by(py, None, begin, receiver)
-}
-
-/// The same, and None when the time is up.
+/// What arrives after `begin`; None when the time is up, or there is nobody left to send anything.
 fn received_by<T: Send>(
     py: Python<'_>,
     until: Option<Instant>,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, InvalidStateError
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from . import _native
 
@@ -80,15 +80,23 @@ class AwaitableFuture(Future[T]):
 
 
 class PoolFuture(AwaitableFuture[T]):
-    """Something about the pool as a whole: its end, for one. It comes whether or not somebody waits."""
+    """Something about the pool as a whole: that it is ready, for one, or its end, which comes in any case."""
 
     def __init__(self) -> None:
         super().__init__()
         self._waiters_in_loops = []
+        self._give_up: Callable[[], object] | None = None
+
+    def given_up_by(self, give_up: Callable[[], object]) -> Self:
+        """Says how it is given up. Without that it cannot be cancelled."""
+        self._give_up = give_up
+        return self
 
     def cancel(self) -> bool:
-        """Not possible."""
-        return False
+        if self._give_up is None or not super().cancel():
+            return False
+        self._give_up()
+        return True
 
 
 def bell_here(loop: asyncio.AbstractEventLoop) -> _native.Bell:

@@ -90,7 +90,8 @@ class Pool:
     ) -> list[WorkerOutcome]:
         """Calls a function once on every worker that is ready now, ahead of the calls that wait.
 
-        Returns what became of each, in the order of the workers; none if no worker is ready.
+        Returns what became of each, in the order of the workers; none if no worker is ready. Ctrl-C cancels
+        all of them.
         """
         tracing.add_to(options)
         outcomes = self._native.broadcast(function, value, cast("dict[str, object]", options))
@@ -99,10 +100,11 @@ class Pool:
     async def abroadcast(
         self, function: str, value: object = None, /, **options: Unpack[CallOptions]
     ) -> list[WorkerOutcome]:
-        """As ``broadcast``, without blocking the event loop."""
+        """As ``broadcast``, without blocking the event loop. Cancelling it cancels the calls."""
         tracing.add_to(options)
         future = PoolFuture[Any]()
-        self._native.broadcast_soon(future, function, value, cast("dict[str, object]", options))
+        calls = self._native.broadcast_soon(future, function, value, cast("dict[str, object]", options))
+        future.given_up_by(lambda: self._native.cancel_all(calls))
         return [WorkerOutcome(*outcome) for outcome in await future]
 
     def map(
@@ -332,8 +334,8 @@ class Pool:
 
     async def _told(self, what: _Condition, workers: int | None = None) -> None:
         future = PoolFuture[None]()
-        self._native.tell_when(future, what, workers)
-        await future
+        wait = self._native.tell_when(future, what, workers)
+        await future.given_up_by(lambda: self._native.stop_waiting(wait))
 
     def _hear_out(self) -> None:
         """Whoever closes a pool has then heard of everything, unless it is a listener that closes it."""
