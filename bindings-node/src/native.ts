@@ -28,8 +28,9 @@ export interface NativePool {
     length: number,
     encoding: number,
     options: string | null,
-  ): void
+  ): number[]
   cancel(call: number): void
+  cancelAll(calls: number[]): void
   takeSettled(inbox: Buffer): number
   takeApart(): unknown[]
   takeNews(): News

@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events'
 import { Awaited } from './awaited.js'
 import { Call } from './call.js'
 import { type AnyFunction, abortedBefore, madeIn, refused, thrownBySeam } from './errors.js'
+import { GangerError } from './generated/errors.js'
 import type { PoolEventName, PoolEvents } from './generated/events.js'
 import type { CloseOptions } from './generated/options.js'
 import type { CallInfo, FunctionInfo, Stats } from './generated/stats.js'
@@ -12,7 +13,7 @@ import { flawOf, forward } from './logger.js'
 import { NativePool } from './native.js'
 import { optionsJson } from './options.js'
 import { Failure, outcomeApart, type PendingCall, PendingCalls } from './pending.js'
-import { watchAbort } from './signals.js'
+import { unwatchAbort, watchAbort } from './signals.js'
 import type { BroadcastOptions, CallOptions, Invitation, PoolOptions, WorkerOutcome } from './surface.js'
 import { activeTrace } from './trace.js'
 import { encodeInput } from './values.js'
@@ -69,22 +70,29 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
 
   /**
    * Calls a function once on every worker that is ready now, before the calls that wait. Resolves when all are over, with what
-   * became of each, in the order of workers; with nothing if no worker is ready.
+   * became of each, in the order of workers; with nothing if no worker is ready. Fails only if it cannot be made, or is aborted.
    */
   async broadcast<T = unknown>(
     fn: string,
     input?: unknown,
     options?: BroadcastOptions | null,
   ): Promise<WorkerOutcome<T>[]> {
+    const signal = options?.signal ?? undefined
+    let calls: number[] = []
+    const giveUp = (): void => this.#native.cancelAll(calls)
     try {
-      const json = callOptionsJson(nameOf(fn), options)
+      const json = callOptionsJson(nameOf(fn), options, 'signal')
+      if (signal?.aborted) throw abortedBefore(signal, fn)
       const { bytes, length, encoding } = encodeInput(input, fn)
-      const list = await this.#awaited.begin<unknown[]>((number) =>
-        this.#native.broadcast(number, fn, bytes, length, encoding, json),
-      )
-      return workerOutcomes<T>(list, fn)
+      const list = await this.#awaited.begin<unknown[]>((number) => {
+        calls = this.#native.broadcast(number, fn, bytes, length, encoding, json)
+        if (signal !== undefined) watchAbort(signal, giveUp)
+      })
+      return workerOutcomes<T>(list, fn, signal)
     } catch (error) {
       throw madeIn(this.broadcast, error)
+    } finally {
+      if (signal !== undefined) unwatchAbort(signal, giveUp)
     }
   }
 
@@ -223,13 +231,17 @@ function resultOf<T>(outcome: unknown, from: AnyFunction): T {
   return outcome as T
 }
 
-function workerOutcomes<T>(list: unknown[], fn: string): WorkerOutcome<T>[] {
+/** Throws if some outcome did not come because of the signal. */
+function workerOutcomes<T>(list: unknown[], fn: string, signal: AbortSignal | undefined): WorkerOutcome<T>[] {
   return Array.from({ length: list.length / 3 }, (_, index) => {
     const worker = list[3 * index] as number
-    const outcome = outcomeApart(list, 3 * index, { fn, reason: undefined })
-    return outcome instanceof Failure
-      ? { worker, status: 'rejected', reason: outcome.error() }
-      : { worker, status: 'fulfilled', value: outcome as T }
+    const outcome = (reason?: { cause: unknown }) => outcomeApart(list, 3 * index, { fn, reason })
+    const came = outcome()
+    if (!(came instanceof Failure)) return { worker, status: 'fulfilled', value: came as T }
+    const reason = came.error()
+    if (signal?.aborted && reason instanceof GangerError && reason.code === 'CANCELLED')
+      return resultOf(outcome({ cause: signal.reason }), workerOutcomes)
+    return { worker, status: 'rejected', reason }
   })
 }
 

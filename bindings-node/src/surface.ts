@@ -16,7 +16,10 @@ export interface CallOptions extends CommonCallOptions {
 }
 
 /** Options of a broadcast. Its calls never repeat, and wait for nothing but their worker. */
-export type BroadcastOptions = Omit<CommonCallOptions, 'affinity' | 'idempotent' | 'priority' | 'retries'>
+export interface BroadcastOptions extends Omit<CommonCallOptions, 'affinity' | 'idempotent' | 'priority' | 'retries'> {
+  /** Gives all its calls up when it aborts: the broadcast fails with an AbortError of the code CANCELLED, whose cause is the signal's reason. */
+  signal?: AbortSignal | null | undefined
+}
 
 /** What became of a broadcast on one worker, in the shape of `Promise.allSettled`. */
 export type WorkerOutcome<T = unknown> =

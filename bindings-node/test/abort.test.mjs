@@ -47,6 +47,28 @@ test('an abort of a function that does not stop kills its worker after the grace
   assert.notEqual(await pool.call('pid'), before)
 })
 
+test('an abort gives all calls of a broadcast up, at once', async (t) => {
+  const pool = open(t, { ...nodeWorker, workers: 2 })
+  await pool.warm()
+  const reason = new Error('enough')
+  const controller = new AbortController()
+  const { signal } = controller
+  const all = failure(pool.broadcast('patient', 60_000, { signal }))
+  await eventually(() => pool.calls().filter((info) => info.state === 'running').length === 2)
+  controller.abort(reason)
+  assert.deepEqual(pool.calls(), [], 'settled by the abort itself')
+  const error = await all
+  assert.deepEqual([error.name, error.code, error.cause], ['AbortError', 'CANCELLED', reason])
+  assert.equal(pool.stats().cancelled, 2)
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+
+  const before = await failure(pool.broadcast('pid', null, { signal }))
+  assert.deepEqual([before.name, before.cause, pool.stats().submitted], ['AbortError', reason, 2])
+  const unused = new AbortController()
+  assert.equal((await pool.broadcast('pid', null, { signal: unused.signal })).length, 2)
+  assert.equal(getEventListeners(unused.signal, 'abort').length, 0)
+})
+
 test('the listener is gone once the call is settled, however it ended', async (t) => {
   const pool = open(t, nodeWorker)
   const { signal } = new AbortController()

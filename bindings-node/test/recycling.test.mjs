@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { eventNames } from 'ganger'
 import { eventually, killed, leaveNothing, open, record, scratch, workers } from './support.mjs'
 
 leaveNothing()
@@ -119,20 +118,31 @@ test('two thousand changed files are one change, and no call is lost', async (t)
   assert.equal(pool.stats().failed, 0)
 })
 
-test('why new code could not start is told', {
-  todo: 'no event carries the error of a failed replacement',
-}, async (t) => {
+test('why new code could not start is told', async (t) => {
   const file = scratch(t, 'worker.py')
   mkdirSync(dirname(file), { recursive: true })
   const write = (body) => writeFileSync(file, `from ganger_worker import action\n@action\ndef f(): return ${body}\n`)
   write(1)
   const pool = open(t, { python: file, watch: true })
-  const seen = record(pool, ...eventNames)
-  await pool.call('f')
+  const exits = record(pool, 'worker:exit')
+  assert.equal(await pool.call('f'), 1)
   write('(')
-  await eventually(() => seen.some((event) => event.name === 'worker:exit'))
-  // What is told about a start is told before its worker's exit, or with it.
-  assert.match(JSON.stringify(seen), /SyntaxError/)
+  await eventually(() => exits.length > 0)
+  assert.equal(exits[0].reason, 'start-failed')
+  assert.match(exits[0].error, /SyntaxError.*worker\.py.*return \(/s)
+  assert.equal(await pool.call('f'), 1, 'the old worker serves on')
+  write(2)
+  await eventually(async () => (await pool.call('f')) === 2)
+  await eventually(() => exits.at(-1).reason === 'recycled')
+  assert.deepEqual([exits.at(-1).cause, exits.at(-1).error], ['recycled', null])
+})
+
+test('a reload of no workers is told too', async (t) => {
+  const pool = open(t, heavy.Node)
+  const reloads = record(pool, 'reload')
+  pool.reload()
+  await eventually(() => reloads.length > 0)
+  assert.deepEqual([reloads[0].files, reloads[0].replaced], [[], 0])
 })
 
 test('reload replaces every worker, ready before the old one leaves', async (t) => {

@@ -116,9 +116,26 @@ test('broadcast tells results from errors, and large results too', async (t) => 
   const lost = await pool.broadcast('kill', 'SIGKILL')
   assert.ok(lost.every(({ reason }) => reason.code === 'WORKER_CRASHED' && reason.attempts === 1))
   assert.equal((await failure(pool.broadcast('echo', () => 1))).code, 'INVALID_INPUT')
-  const { signal } = new AbortController()
-  for (const options of [{ signal }, { timeout: 'soon' }])
+  for (const options of [{ retries: -1 }, { timeout: 'soon' }])
     assert.equal((await failure(pool.broadcast('echo', 1, options))).code, 'INVALID_OPTION')
+})
+
+test('the timeout of a broadcast holds for each worker', async (t) => {
+  const pool = open(t, { ...nodeWorker, workers: 2 })
+  await pool.warm()
+  const all = await pool.broadcast('patient', 60_000, { timeout: 50 })
+  assert.deepEqual(
+    all.map(({ reason }) => reason.code),
+    ['TIMEOUT', 'TIMEOUT'],
+  )
+})
+
+test('with a worker that loads longer than idleTimeout, warm still resolves', async (t) => {
+  const env = { LOAD_SECONDS: '0.5' }
+  const pool = open(t, { node: workers('heavy.mjs'), workers: 2, minWorkers: 1, idleTimeout: 50, env })
+  await pool.call('pid')
+  await pool.warm(2)
+  await eventually(() => pool.stats().workers === 1)
 })
 
 test('with whenFull wait a full queue makes calls wait in order, at most for fullTimeout', async (t) => {

@@ -73,7 +73,8 @@ impl NativePool {
         Ok(call.map_or(0.0, |call| call.0 as f64))
     }
 
-    /// Makes a call on every worker that is ready. All outcomes together appear in `takeGathered` under `number`.
+    /// Makes a call on every worker that is ready. All outcomes together appear in `takeNews` under `number`. Returns the calls' numbers, for
+    /// `cancelAll`.
     #[napi(catch_unwind)]
     pub fn broadcast(
         &self,
@@ -83,7 +84,7 @@ impl NativePool {
         length: f64,
         encoding: u32,
         options: Option<String>,
-    ) -> napi::Result<()> {
+    ) -> napi::Result<Vec<f64>> {
         let call = call(function, &payload, length, encoding, options)?;
         let mailbox = Arc::clone(&self.mailbox);
         let done = move |outcomes: Vec<(u32, Outcome)>| {
@@ -91,14 +92,21 @@ impl NativePool {
                 outcomes.into_iter().map(|(worker, outcome)| Settled::new(worker.into(), outcome));
             mailbox.gather(number, of_workers.collect());
         };
-        self.pool.broadcast(&call, Box::new(done));
-        Ok(())
+        let calls = self.pool.broadcast(&call, Box::new(done));
+        Ok(calls.into_iter().map(|call| call.0 as f64).collect())
     }
 
     /// Gives a call up.
     #[napi(catch_unwind)]
     pub fn cancel(&self, call: f64) {
         self.pool.cancel(CallId(call as u64));
+    }
+
+    /// Gives several calls up at once.
+    #[napi(catch_unwind)]
+    pub fn cancel_all(&self, calls: Vec<f64>) {
+        let calls: Vec<CallId> = calls.into_iter().map(|call| CallId(call as u64)).collect();
+        self.pool.cancel_all(&calls);
     }
 
     /// Writes what is settled into `inbox`, as `delivery` describes. Returns eight times the number of records, plus 1 if there are news,
