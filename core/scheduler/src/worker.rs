@@ -131,6 +131,11 @@ impl Worker {
         matches!(self.phase, Phase::Retiring { cold: true, .. }) || cold_leaving
     }
 
+    /// Another serves in its place already, and it is not gone yet.
+    pub(crate) fn outstays_its_replacement(&self) -> bool {
+        matches!(self.leaving(), Some(Leaving::Recycled { cold: false }))
+    }
+
     /// Why it died, given how its process ended.
     pub(crate) fn death_cause(&self, exit: Exit) -> DeathCause {
         let by_itself = match exit {

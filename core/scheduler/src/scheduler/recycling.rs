@@ -37,10 +37,6 @@ impl Recycling {
         self.due.remove(&worker);
         self.under_way.remove(&worker).is_some()
     }
-
-    fn in_progress(&self) -> usize {
-        self.under_way.len() + self.cold.len()
-    }
 }
 
 impl Scheduler {
@@ -106,7 +102,7 @@ impl Scheduler {
         if self.recycling.due.is_empty() || !self.phase.accepts_calls() || paused {
             return;
         }
-        while self.recycling.in_progress() < self.config.max_replacing as usize {
+        while self.replacing() < self.config.max_replacing as usize {
             let Some(id) = self.recycling.due.pop_first() else { return };
             self.replace(id);
         }
@@ -183,6 +179,13 @@ impl Scheduler {
         if let (Phase::Retiring { cold, .. }, true) = (worker.phase, worker.has_nothing()) {
             self.stop(id, Leaving::Recycled { cold });
         }
+    }
+
+    /// Replacements that cost a process more than the pool should have. Whoever was stopped counts until it is gone: its hooks may take
+    /// seconds, and it keeps its memory meanwhile. Who has a call left does not, as that may take hours and others may leak.
+    fn replacing(&self) -> usize {
+        let stopped = self.roster.iter().filter(|worker| worker.outstays_its_replacement()).count();
+        self.recycling.under_way.len() + self.recycling.cold.len() + stopped
     }
 
     fn recycle(&mut self, id: WorkerId, reason: RecycleReason) {

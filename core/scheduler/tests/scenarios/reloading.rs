@@ -53,8 +53,8 @@ fn a_change_while_a_replacement_starts_replaces_that_as_well() {
     simulator.reload();
     assert_eq!(simulator.workers().len(), 2, "no second replacement beside the first");
     simulator.run_for(ms(1_000));
-    assert_eq!(simulator.history().moments_of("spawn"), [0, 100, 200]);
-    assert_eq!(simulator.workers(), [worker(2, 0)]);
+    assert_eq!(simulator.history().moments_of("spawn"), [0, 100, 201], "the first must be gone");
+    assert_eq!(simulator.workers(), [worker(0, 1)]);
 }
 
 #[test]
