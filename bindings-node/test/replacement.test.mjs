@@ -91,10 +91,12 @@ async function assertWarm(pool, seen, reason, most) {
     assert.ok(recycle.at <= ready.at && ready.at <= exit.at, `${recycle.at}, ${ready.at}, ${exit.at}`)
     assert.deepEqual([recycle.pid, recycle.reason, recycle.cold], [retired, reason, false])
     assert.deepEqual([exit.pid, exit.reason, exit.running], [retired, 'recycled', 0])
-    // Who was called while the replacement was loading was served, and by the old worker.
+    // Calls that begin while the replacement is loading are served by the old worker.
+    // An event may come after the first answer of whom it tells.
     const during = seen.served.filter((call) => recycle.at < call.begun && call.ended < ready.at)
-    assert.ok(during.length > 10, `${during.length} calls`)
-    assert.deepEqual([...new Set(during.map((call) => call.pid))], [retired])
+    const byOld = during.filter((call) => call.pid === retired)
+    assert.ok(byOld.length > 10, `${byOld.length} calls`)
+    assert.ok(during.every((call) => call.pid === retired || call.pid === ready.pid))
     retired = ready.pid
   }
   assert.ok(seen.slowest < most + seen.stall, `one took ${seen.slowest} ms`)

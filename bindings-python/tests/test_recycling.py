@@ -132,10 +132,11 @@ class Seen:
                 False,
             )
             assert (exit.data["pid"], exit.data["reason"], exit.data["running"]) == (retired, "recycled", 0)
-            # Who was called while the replacement was loading was served, and by the old worker.
-            during = [call for call in self.served if recycle.at < call.begun and call.ended < ready.at]
-            assert len(during) > 10
-            assert {call.pid for call in during} == {retired}
+            # Calls that begin while the replacement is loading are served by the old worker. An event may come
+            # after the first answer of whom it tells.
+            during = [call.pid for call in self.served if recycle.at < call.begun and call.ended < ready.at]
+            assert during.count(retired) > 10
+            assert set(during) <= {retired, ready.data["pid"]}
             retired = ready.data["pid"]
         assert self.slowest < most + self.stall
         support.eventually(lambda: self.pool.stats()["workers"] == 1, "one worker is left")
