@@ -132,7 +132,7 @@ class Seen:
                 False,
             )
             assert (exit.data["pid"], exit.data["reason"], exit.data["running"]) == (retired, "recycled", 0)
-            # Calls that begin while the replacement is loading are served by the old worker. An event may come
+            # Calls that begin while the replacement loads are served by the old worker. An event may come
             # after the first answer of whom it tells.
             during = [call.pid for call in self.served if recycle.at < call.begun and call.ended < ready.at]
             assert during.count(retired) > 10
