@@ -13,20 +13,14 @@ export type News = [
 
 export interface NativePool {
   readonly name: string
-  submit(
-    ticket: number,
-    fn: string,
-    bytes: Uint8Array,
-    length: number,
-    encoding: number,
-    options: string | null,
-  ): number
+  alloc(bytes: number): [number: number, buffer: ArrayBuffer] | null
+  submit(ticket: number, fn: string, bytes: Uint8Array, length: number, form: number, options: string | null): number
   broadcast(
     number: number,
     fn: string,
     bytes: Uint8Array,
     length: number,
-    encoding: number,
+    form: number,
     options: string | null,
   ): number[]
   cancel(call: number): void
@@ -50,13 +44,14 @@ export interface NativePool {
 interface NativeModule {
   NativePool: new (options: string, wake: () => void) => NativePool
   prepare(home: string, interpreter: string): void
+  detach(buffer: ArrayBuffer): void
 }
 
 const home = import.meta.dirname
 const native = load()
 native.prepare(home, process.execPath)
 
-export const { NativePool } = native
+export const { NativePool, detach } = native
 
 function load(): NativeModule {
   const path = join(home, 'ganger.node')

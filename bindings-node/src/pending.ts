@@ -75,7 +75,7 @@ export function outcomeApart(list: unknown[], at: number, call: Pick<PendingCall
   const kind = list[at + 1] as number
   if (kind === APART) return new Failure(() => errorOf(list[at + 2] as string, call.reason))
   try {
-    return decodeOwn(list[at + 2] as Buffer, kind, call.fn)
+    return decodeOwn(list[at + 2] as ArrayBuffer, kind, call.fn)
   } catch (error) {
     return new Failure(() => error)
   }

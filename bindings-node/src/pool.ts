@@ -10,6 +10,7 @@ import type { CloseOptions } from './generated/options.js'
 import type { CallInfo, FunctionInfo, Stats } from './generated/stats.js'
 import { tell } from './listeners.js'
 import { flawOf, forward } from './logger.js'
+import { Blocks, empty } from './memory.js'
 import { NativePool } from './native.js'
 import { optionsJson } from './options.js'
 import { Failure, outcomeApart, type PendingCall, PendingCalls } from './pending.js'
@@ -32,6 +33,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   readonly #native: NativePool
   readonly #pending = new PendingCalls(this)
   readonly #awaited = new Awaited(this)
+  readonly #blocks: Blocks
   readonly #warned = new Set<string>()
   #droppedEvents = 0
 
@@ -44,6 +46,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     } catch (error) {
       throw invalid(error)
     }
+    this.#blocks = new Blocks(this.#native)
     this.name = this.#native.name
     dropped.register(this, this.name, this)
     followListeners(this, this.#native)
@@ -84,8 +87,10 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
       const json = callOptionsJson(nameOf(fn), options, 'signal')
       if (signal?.aborted) throw abortedBefore(signal, fn)
       const { bytes, length, encoding } = encodeInput(input, fn)
+      const block = this.#blocks.find(bytes)
       const list = await this.#awaited.begin<unknown[]>((number) => {
-        calls = this.#native.broadcast(number, fn, bytes, length, encoding, json)
+        calls = this.#native.broadcast(number, fn, bytes, length, block ?? encoding, json)
+        if (block !== undefined) empty(bytes.buffer)
         if (signal !== undefined) watchAbort(signal, giveUp)
       })
       return workerOutcomes<T>(list, fn, signal)
@@ -94,6 +99,18 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     } finally {
       if (signal !== undefined) unwatchAbort(signal, giveUp)
     }
+  }
+
+  /**
+   * A buffer for the input of a call, in memory where workers look: what is made in it and passed as the whole input is not copied at all.
+   * The call takes it: from then on it is empty, and it cannot be passed again. It is not zeroed. One for which there is no room, or
+   * that is too short for it to matter, lies in the app's own memory and behaves alike. A Python function gets it as a memoryview unless its
+   * parameter says otherwise.
+   */
+  alloc(bytes: number): Buffer {
+    if (!Number.isSafeInteger(bytes) || bytes < 0)
+      throw refused('INVALID_INPUT', `a number of bytes is expected, not ${String(bytes)}`)
+    return this.#blocks.alloc(bytes)
   }
 
   /**
@@ -179,9 +196,11 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     const json = callOptionsJson(nameOf(fn), options, 'signal')
     if (signal?.aborted) throw abortedBefore(signal, fn)
     const { bytes, length, encoding } = encodeInput(input, fn)
+    const block = this.#blocks.find(bytes)
     const ticket = this.#pending.add(call)
     try {
-      call.id = this.#native.submit(ticket, fn, bytes, length, encoding, json)
+      call.id = this.#native.submit(ticket, fn, bytes, length, block ?? encoding, json)
+      if (block !== undefined) empty(bytes.buffer)
     } catch (error) {
       this.#pending.remove(ticket)
       throw thrownBySeam(error)

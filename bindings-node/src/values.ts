@@ -5,6 +5,8 @@ import { decode } from '../../worker-sdk/node/src/decoder.js'
 import { Encoder } from '../../worker-sdk/node/src/encoder.js'
 import { NotDecodable, NotEncodable } from '../../worker-sdk/node/src/path.js'
 import { refused } from './errors.js'
+import { asLent, isGone } from './memory.js'
+import { detach } from './native.js'
 
 /** As the seam numbers them. */
 export const encodings = { messagePack: 0, raw: 1, pickle5: 2 } as const
@@ -22,7 +24,7 @@ const encoded: Encoded = { bytes: encoder.buffer, length: 0, encoding: 0 }
 export function encodeInput(input: unknown, fn: string): Encoded {
   if (typeof input === 'object' && input !== null) {
     const bytes = bytesOf(input)
-    if (bytes !== undefined) return { bytes, length: bytes.byteLength, encoding: encodings.raw }
+    if (bytes !== undefined) return encodedRaw(bytes, fn)
   }
   encoder.clear()
   try {
@@ -41,9 +43,19 @@ export function decodeShared(bytes: Buffer, start: number, end: number, encoding
   return readable(bytes, start, end, encoding, fn)
 }
 
-/** The result in `bytes`, which are its own. */
-export function decodeOwn(bytes: Buffer, encoding: number, fn: string): unknown {
-  return encoding === encodings.raw ? bytes : readable(bytes, 0, bytes.length, encoding, fn)
+/** The result in `buffer`, which is its own. */
+export function decodeOwn(buffer: ArrayBuffer, encoding: number, fn: string): unknown {
+  if (encoding === encodings.raw) return asLent(buffer)
+  try {
+    return readable(Buffer.from(buffer), 0, buffer.byteLength, encoding, fn)
+  } finally {
+    detach(buffer)
+  }
+}
+
+function encodedRaw(bytes: Uint8Array, fn: string): Encoded {
+  if (isGone(bytes)) throw refused('INVALID_INPUT', 'the memory of this buffer was given to a call, or released', fn)
+  return { bytes, length: bytes.byteLength, encoding: encodings.raw }
 }
 
 function readable(bytes: Buffer, start: number, end: number, encoding: number, fn: string): unknown {

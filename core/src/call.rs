@@ -21,6 +21,8 @@ pub struct Input {
     pub payload: Bytes,
     /// Where in shared memory they lie, if they do.
     pub(crate) block: Option<Block>,
+    /// There was no room for them in shared memory.
+    pub(crate) refused: bool,
     /// They are what the app's value lets others look at, not a value of their own; a hint for the worker.
     pub view: bool,
 }
@@ -28,7 +30,7 @@ pub struct Input {
 impl Input {
     /// Encoded bytes.
     pub fn new(encoding: Encoding, shape: Shape, payload: impl Into<Bytes>) -> Self {
-        Self { encoding, shape, payload: payload.into(), block: None, view: false }
+        Self { encoding, shape, payload: payload.into(), block: None, refused: false, view: false }
     }
 
     /// One value in MessagePack.
@@ -62,8 +64,18 @@ pub struct Reply {
     pub payload: Bytes,
     /// They are what the function's value lets others look at, not a value of their own.
     pub view: bool,
+    /// The part of the input that they are, if they are one.
+    pub(crate) of_input: Option<Block>,
     /// Attempts that it took.
     pub attempts: u32,
+}
+
+impl Reply {
+    /// Whether the payload is this reply's alone, so that its holder may change it: neither the worker nor another call looks at it.
+    pub fn is_exclusive(&self) -> bool {
+        // The payload holds it too.
+        self.of_input.as_ref().is_none_or(|block| block.holders() == 2)
+    }
 }
 
 /// How a call ended.

@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
+use bytes::Bytes;
 use ganger_protocol::message::Contract;
 use ganger_scheduler::{CallId, Input as News, PoolPhase};
 use tokio::sync::oneshot;
 
 use crate::arena::{Reservation, SHARED_MEMORY_THRESHOLD};
-use crate::call::{Call, Completion, Gathered, Input, Outcome, Waiter};
+use crate::call::{Call, Completion, Encoding, Gathered, Input, Outcome, Shape, Waiter};
 use crate::endpoint::{Endpoint, Invitation};
 use crate::error::Error;
 use crate::events::{Observer, SubscriptionId};
@@ -87,6 +88,16 @@ impl Pool {
     /// A block of shared memory to fill with an input: for [`Input::shared`], which copies it no more. None: there is no room, or no shared memory.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
         if self.is_here() { self.0.shared.arena.as_ref()?.reserve(bytes) } else { None }
+    }
+
+    /// Bytes as an input: copied once, to shared memory if they are long enough and there is room.
+    pub fn copied(&self, encoding: Encoding, shape: Shape, bytes: &[u8]) -> Input {
+        let long = bytes.len() >= SHARED_MEMORY_THRESHOLD;
+        if long && let Some(mut room) = self.reserve(bytes.len()) {
+            room.copy_from_slice(bytes);
+            return Input::shared(encoding, shape, room.freeze());
+        }
+        Input { refused: long, ..Input::new(encoding, shape, Bytes::copy_from_slice(bytes)) }
     }
 
     /// Makes one call on every worker that is ready now, before the calls that wait. `done` gets the worker's place in the pool and the outcome
@@ -257,8 +268,9 @@ impl Pool {
 
     /// A large input moves to shared memory, if there is room: on the caller's thread, once for all attempts.
     fn in_shared_memory(&self, mut call: Call) -> Call {
-        let Input { encoding, shape, payload, block, view } = &call.input;
+        let Input { encoding, shape, payload, block, refused, view } = &call.input;
         if block.is_none()
+            && !refused
             && payload.len() >= SHARED_MEMORY_THRESHOLD
             && let Some(mut room) = self.reserve(payload.len())
         {

@@ -10,6 +10,7 @@ const UNSAFE_MAY_STAND_IN: &[&str] = &[
     "core/src/sampler/",
     "core/src/arena/",
     "core/shim/src/",
+    "bindings-node/native/src/memory.rs",
     "bindings-python/src/memory.rs",
     "worker-sdk/rust/src/transport/descriptors.rs",
 ];

@@ -1,18 +1,21 @@
 //! Outcomes of calls on their way to JavaScript. Small results go into the inbox, memory that JavaScript made once and reads in place: records of
 //! four doubles, then the payloads that they point to. Large ones and errors go apart, as values of their own.
 
+use ganger::Reply;
 use ganger::error::{Error, ErrorCode};
-use napi::bindgen_prelude::{Array, BufferSlice, Env};
+use napi::bindgen_prelude::{Array, ArrayBuffer, Env};
 
 use crate::mailbox::Settled;
-use crate::{encoding, fault};
+use crate::{encoding, fault, memory};
 
 /// Bytes of a record: ticket, encoding, and where the payload begins and ends in the inbox.
 const RECORD: usize = 32;
 /// Records in an inbox.
 const RECORDS: usize = 128;
-/// A result from this size on becomes a buffer of its own, without a copy where Node.js allows that.
+/// A result from this size on becomes a buffer of its own.
 const LARGE: usize = 32 * 1024;
+/// From this size on without a copy, where Node.js allows that. A shorter one may lie in what was read together with others, and keep that.
+const VIEWED: usize = 64 * 1024;
 /// In the place of an encoding: it lies apart, or, there, it is an error.
 const APART: i32 = -1;
 
@@ -46,10 +49,10 @@ pub(crate) fn write(inbox: &mut [u8], settled: Vec<Settled>) -> Vec<Settled> {
     for (index, settled) in settled.into_iter().enumerate() {
         let begin = end;
         let kind = match (inline(&settled), &settled.outcome) {
-            (Some(payload), Ok((encoding, _))) => {
+            (Some(payload), Ok(reply)) => {
                 end += payload.len();
                 inbox[begin..end].copy_from_slice(payload);
-                encoding::to_number(*encoding)
+                encoding::to_number(reply.encoding)
             }
             (None, _) | (_, Err(_)) => APART,
         };
@@ -70,13 +73,13 @@ pub(crate) fn apart(env: &Env, outcomes: Vec<Settled>) -> napi::Result<Array<'_>
     for (index, settled) in (0..).step_by(3).zip(outcomes) {
         list.set(index, settled.ticket)?;
         match settled.outcome {
-            Ok((encoding, payload)) => match BufferSlice::from_data(env, payload) {
-                Ok(buffer) => {
-                    list.set(index + 1, encoding::to_number(encoding))?;
+            Ok(reply) => match (encoding::to_number(reply.encoding), buffer(env, reply)) {
+                (encoding, Ok(buffer)) => {
+                    list.set(index + 1, encoding)?;
                     list.set(index + 2, buffer)?;
                 }
                 // Longer than this Node.js allows. The other calls of the batch have their results all the same.
-                Err(refused) => {
+                (_, Err(refused)) => {
                     let message = format!("Node.js cannot hold the result: {}", refused.reason);
                     write_error(&mut list, index, &Error::new(ErrorCode::InvalidResult, message))?;
                 }
@@ -98,7 +101,16 @@ pub(crate) fn gathered(env: &Env, broadcasts: Vec<(f64, Vec<Settled>)>) -> napi:
 }
 
 fn inline(settled: &Settled) -> Option<&[u8]> {
-    settled.outcome.as_ref().ok().map(|(_, payload)| &**payload).filter(|payload| payload.len() < LARGE)
+    settled.outcome.as_ref().ok().map(|reply| &*reply.payload).filter(|payload| payload.len() < LARGE)
+}
+
+/// The payload as it lies, if that is worth it and nobody else looks at it, else a copy.
+fn buffer<'env>(env: &'env Env, reply: Reply) -> napi::Result<ArrayBuffer<'env>> {
+    if reply.payload.len() >= VIEWED && reply.is_exclusive() {
+        memory::view(env, reply.payload)
+    } else {
+        ArrayBuffer::copy_from(env, &reply.payload)
+    }
 }
 
 fn write_error(list: &mut Array<'_>, index: u32, error: &Error) -> napi::Result<()> {

@@ -2,7 +2,8 @@
 
 use ganger::Encoding;
 
-pub(crate) fn from_number(number: u32) -> Option<Encoding> {
+/// None: it is the number of a buffer from `alloc`, which holds raw bytes.
+pub(crate) fn from_number(number: i32) -> Option<Encoding> {
     match number {
         0 => Some(Encoding::MessagePack),
         1 => Some(Encoding::Raw),

@@ -8,6 +8,7 @@ mod delivery;
 mod encoding;
 mod fault;
 mod mailbox;
+mod memory;
 mod pool;
 
 use ganger::Language;

@@ -2,9 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
 use ganger::events::Event;
-use ganger::{Encoding, Error, Outcome};
+use ganger::{Error, Outcome};
 use napi::Status;
 use napi::bindgen_prelude::{Function, Unknown};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -45,19 +44,13 @@ pub(crate) struct News {
 /// A call that is over. `ticket` is the number under which JavaScript made it.
 pub(crate) struct Settled {
     pub(crate) ticket: f64,
-    pub(crate) outcome: Result<(Encoding, Bytes), Box<Error>>,
+    pub(crate) outcome: Outcome,
 }
 
 /// What is left in the mailbox.
 pub(crate) struct Left {
     pub(crate) settled: bool,
     pub(crate) news: bool,
-}
-
-impl Settled {
-    pub(crate) fn new(ticket: f64, outcome: Outcome) -> Self {
-        Self { ticket, outcome: outcome.map(|reply| (reply.encoding, reply.payload)) }
-    }
 }
 
 impl Mailbox {
@@ -68,7 +61,7 @@ impl Mailbox {
     }
 
     pub(crate) fn settle(&self, ticket: f64, outcome: Outcome) {
-        self.leave(|contents| contents.settled.push(Settled::new(ticket, outcome)));
+        self.leave(|contents| contents.settled.push(Settled { ticket, outcome }));
     }
 
     pub(crate) fn tell(&self, event: &Event) {

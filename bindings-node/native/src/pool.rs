@@ -4,18 +4,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bytes::Bytes;
 use ganger::events::{EVENTS, Event, SubscriptionId};
 use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
 use ganger::shape::Shaped;
-use ganger::{Call, CallId, Encoding, Error, Input, Outcome, Pool, Shape, Waiter};
-use napi::bindgen_prelude::{Array, BufferSlice, Env, Function, Unknown};
+use ganger::{Call, CallId, Encoding, Error, Input, Outcome, Pool, SHARED_MEMORY_THRESHOLD, Shape, Waiter};
+use napi::bindgen_prelude::{Array, ArrayBuffer, BufferSlice, Env, Function, Unknown};
 use napi_derive::napi;
 use serde_json::{Map, Value};
 
 use crate::delivery::Room;
 use crate::fault::{thrown, wrong_options};
 use crate::mailbox::{Mailbox, Settled};
+use crate::memory::Blocks;
 use crate::{delivery, encoding, fault};
 
 /// How long the end of a pool waits for its last events.
@@ -31,6 +31,7 @@ pub struct NativePool {
     subscription: OnceLock<SubscriptionId>,
     /// Outcomes that did not fit into the inbox.
     apart: Vec<Settled>,
+    blocks: Blocks,
 }
 
 type Awaited = (f64, Option<String>);
@@ -45,7 +46,14 @@ impl NativePool {
             PoolOptions::parse(&map(&options)?, Surface::Node).map_err(|error| wrong_options(error, None))?;
         let pool = Pool::new(options).map_err(|error| thrown(&error))?;
         let mailbox = Arc::new(Mailbox::new(&wake)?);
-        Ok(Self { pool, mailbox, wanted: Arc::default(), subscription: OnceLock::new(), apart: Vec::new() })
+        Ok(Self {
+            pool,
+            mailbox,
+            wanted: Arc::default(),
+            subscription: OnceLock::new(),
+            apart: Vec::new(),
+            blocks: Blocks::default(),
+        })
     }
 
     /// The pool's name.
@@ -54,7 +62,16 @@ impl NativePool {
         self.pool.options().name.clone()
     }
 
-    /// Makes a call with the first `length` bytes of `payload`. Its outcome appears in `takeSettled` under `ticket`. Returns the
+    /// Memory where workers look, for an input to be made in, and its number. Null: there is no room, or it is not worth it.
+    #[napi(catch_unwind)]
+    pub fn alloc<'env>(&self, env: &'env Env, bytes: f64) -> napi::Result<Option<(i32, ArrayBuffer<'env>)>> {
+        let bytes = bytes as usize;
+        let room = if bytes < SHARED_MEMORY_THRESHOLD { None } else { self.pool.reserve(bytes) };
+        room.map(|room| self.blocks.lend(env, room)).transpose()
+    }
+
+    /// Makes a call with the first `length` bytes of `payload`, encoded as `form` says, or made in the buffer of that number, which
+    /// must be detached at once. Its outcome appears in `takeSettled` under `ticket`. Returns the
     /// call's number in the pool, or 0 if it was refused at once.
     #[napi(catch_unwind)]
     pub fn submit(
@@ -63,10 +80,11 @@ impl NativePool {
         function: String,
         payload: BufferSlice<'_>,
         length: f64,
-        encoding: u32,
+        form: i32,
         options: Option<String>,
     ) -> napi::Result<f64> {
-        let call = call(function, &payload, length, encoding, options)?;
+        let bytes = payload.get(..length as usize).unwrap_or_default();
+        let call = self.made(function, (bytes, form), options)?;
         let mailbox = Arc::clone(&self.mailbox);
         let completion = Box::new(move |outcome| mailbox.settle(ticket, outcome));
         let call = self.pool.submit(call, completion);
@@ -82,14 +100,15 @@ impl NativePool {
         function: String,
         payload: BufferSlice<'_>,
         length: f64,
-        encoding: u32,
+        form: i32,
         options: Option<String>,
     ) -> napi::Result<Vec<f64>> {
-        let call = call(function, &payload, length, encoding, options)?;
+        let bytes = payload.get(..length as usize).unwrap_or_default();
+        let call = self.made(function, (bytes, form), options)?;
         let mailbox = Arc::clone(&self.mailbox);
         let done = move |outcomes: Vec<(u32, Outcome)>| {
             let of_workers =
-                outcomes.into_iter().map(|(worker, outcome)| Settled::new(worker.into(), outcome));
+                outcomes.into_iter().map(|(worker, outcome)| Settled { ticket: worker.into(), outcome });
             mailbox.gather(number, of_workers.collect());
         };
         let calls = self.pool.broadcast(&call, Box::new(done));
@@ -221,6 +240,29 @@ impl NativePool {
 }
 
 impl NativePool {
+    /// `form`: how the bytes are encoded, or the number of the buffer that they were made in.
+    fn made(
+        &self,
+        function: String,
+        (bytes, form): (&[u8], i32),
+        options: Option<String>,
+    ) -> napi::Result<Call> {
+        let function: Arc<str> = function.into();
+        let options = match options {
+            Some(options) => CallOptions::parse(&map(&options)?, Surface::Node)
+                .map_err(|error| wrong_options(error, Some(Arc::clone(&function))))?,
+            None => CallOptions::default(),
+        };
+        let input = match encoding::from_number(form) {
+            Some(encoding) => self.pool.copied(encoding, Shape::Value, bytes),
+            None => match self.blocks.take(form) {
+                Some(room) => Input::shared(Encoding::Raw, Shape::Value, room.freeze()).as_view(),
+                None => self.pool.copied(Encoding::Raw, Shape::Value, bytes).as_view(),
+            },
+        };
+        Ok(Call { function, input, options })
+    }
+
     fn waiter(&self, number: f64) -> Waiter {
         let mailbox = Arc::clone(&self.mailbox);
         Box::new(move |verdict| mailbox.is_so(number, verdict.err()))
@@ -255,25 +297,6 @@ impl NativePool {
             }
         })
     }
-}
-
-fn call(
-    function: String,
-    payload: &[u8],
-    length: f64,
-    encoding: u32,
-    options: Option<String>,
-) -> napi::Result<Call> {
-    let function: Arc<str> = function.into();
-    let options = match options {
-        Some(options) => CallOptions::parse(&map(&options)?, Surface::Node)
-            .map_err(|error| wrong_options(error, Some(Arc::clone(&function))))?,
-        None => CallOptions::default(),
-    };
-    let bytes = payload.get(..length as usize).unwrap_or_default();
-    let encoding = encoding::from_number(encoding).unwrap_or(Encoding::MessagePack);
-    let input = Input::new(encoding, Shape::Value, Bytes::copy_from_slice(bytes));
-    Ok(Call { function, input, options })
 }
 
 fn event_json(event: &Event) -> String {

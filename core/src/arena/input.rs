@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::KEPT_PART;
@@ -150,6 +150,14 @@ impl Block {
     /// Where it begins in its arena.
     pub(crate) fn offset(&self) -> u64 {
         self.0.extent.offset
+    }
+
+    /// How many clones there are.
+    pub(crate) fn holders(&self) -> usize {
+        let holders = Arc::strong_count(&self.0);
+        // What those who have let go of it read, they read before.
+        fence(Ordering::Acquire);
+        holders
     }
 
     /// Whether it lies in this arena.

@@ -12,6 +12,13 @@ use crate::call::Input;
 use crate::link::Link;
 use crate::process::FIRST_INHERITED_FD;
 
+/// What a frame of a worker refers to.
+pub(super) struct Found {
+    pub(super) bytes: Bytes,
+    /// They are a part of what the call came with.
+    pub(super) of_input: Option<Block>,
+}
+
 /// One worker's part in shared memory.
 #[derive(Debug, Default)]
 pub(crate) struct Loans {
@@ -74,18 +81,22 @@ impl Loans {
     }
 
     /// The bytes that a frame of the worker refers to. When nobody looks at them any more, the worker hears of it.
-    pub(super) fn resolve(&self, frame: &Frame, link: Weak<Link>) -> Result<Bytes, String> {
+    pub(super) fn resolve(&self, frame: &Frame, link: Weak<Link>) -> Result<Found, String> {
         let arenas = self.arenas.as_ref().filter(|arenas| arenas.agreed);
         let arenas = arenas.ok_or("a reference to shared memory that was not agreed on")?;
         let reference = Reference::read(&frame.payload).ok_or("a malformed reference to shared memory")?;
         let Reference { arena, offset, length } = reference;
         let found = match arena {
             Arena::Input => self.lent_bytes(frame.seq, offset, length),
-            Arena::Result => arenas.results.read(offset, length, move |offset, length| {
-                if let Some(link) = link.upgrade() {
-                    link.release(offset, length);
-                }
-            }),
+            Arena::Result => {
+                let release = move |offset, length| {
+                    if let Some(link) = link.upgrade() {
+                        link.release(offset, length);
+                    }
+                };
+                let bytes = arenas.results.read(offset, length, release);
+                bytes.map(|bytes| Found { bytes, of_input: None })
+            }
         };
         found.ok_or_else(|| {
             format!("a reference to {length} bytes at {offset}, which are not its to refer to")
@@ -93,11 +104,11 @@ impl Loans {
     }
 
     /// Bytes within the block that the call came with.
-    fn lent_bytes(&self, seq: u64, offset: u64, length: u64) -> Option<Bytes> {
+    fn lent_bytes(&self, seq: u64, offset: u64, length: u64) -> Option<Found> {
         let block = self.lent.get(&seq)?;
         let start = usize::try_from(offset.checked_sub(block.offset())?).ok()?;
         let end = start.checked_add(usize::try_from(length).ok()?)?;
         let bytes = Bytes::from_owner(block.clone());
-        (end <= bytes.len()).then(|| bytes.slice(start..end))
+        (end <= bytes.len()).then(|| Found { bytes: bytes.slice(start..end), of_input: Some(block.clone()) })
     }
 }
