@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ganger_worker import arena as workers_side
 from ganger_worker.blocks import GRAIN, Blocks, class_of
-from ganger_worker.protocol import REFERENCE, Encoding, Flag, Kind, frame
+from ganger_worker.protocol import REFERENCE, Encoding, Flag, Kind, Welcome, frame
+from ganger_worker.session import Session
 from host import Got, Host, pack, welcome_body, write
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="no memory without a name here")
@@ -309,3 +313,20 @@ def test_no_two_blocks_overlap_whatever_the_order() -> None:
         blocks.give(offset)
     assert blocks.take(64 << 20) == 0
     assert blocks.take(1) is None
+
+
+def test_threads_with_the_first_results_share_one_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = workers_side.Arenas.__init__
+
+    def slowly(arenas: workers_side.Arenas, *how: Any) -> None:
+        time.sleep(0.1)  # whoever comes meanwhile finds none either
+        made(arenas, *how)
+
+    monkeypatch.setattr(workers_side.Arenas, "__init__", slowly)
+    session = Session()
+    session.welcome = Welcome({"shared_memory": {"result_size": SIZE, "threshold": THRESHOLD}})
+    session._post = lambda _frame: None
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(session.arenas, [THRESHOLD] * 4))
+    assert found[0] is not None
+    assert all(arenas is found[0] for arenas in found)

@@ -130,6 +130,7 @@ class Session:
         self._assemblies = Assemblies(0)
         self._post: Callable[[bytes], None] | None = None
         self._arenas: Arenas | None = None
+        self._arenas_lock = allocate_lock()
         self._last_body: bytes | None = None
         self._last_call = CallBody("", 1, None, 0, {})
 
@@ -151,7 +152,10 @@ class Session:
         if self._arenas is None:
             from .arena import Arenas
 
-            self._arenas = Arenas(shared, self._post)
+            # Threads with the first results come at once: two that hand out the same blocks would be the end.
+            with self._arenas_lock:
+                if self._arenas is None:
+                    self._arenas = Arenas(shared, self._post)
         return self._arenas
 
     # --- what the worker says
