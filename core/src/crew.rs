@@ -60,7 +60,7 @@ fn bound(launch: &process::Launch, shared: &Shared, worker: WorkerId) -> process
 
 /// Of the pool and of one more worker; none if payloads go through the socket.
 fn arenas(shared: &Shared) -> Option<(InputArena, Arc<ResultArena>)> {
-    let inputs = shared.arena.clone()?;
+    let inputs = shared.arena()?;
     let results = ResultArena::new(inputs.size()).ok()?;
     Some((inputs, results))
 }

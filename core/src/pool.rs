@@ -87,7 +87,7 @@ impl Pool {
 
     /// A block of shared memory to fill with an input: for [`Input::shared`], which copies it no more. None: there is no room, or no shared memory.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
-        if self.is_here() { self.0.shared.arena.as_ref()?.reserve(bytes) } else { None }
+        if self.is_here() { self.0.shared.arena()?.reserve(bytes) } else { None }
     }
 
     /// Bytes as an input: copied once, to shared memory if they are long enough and there is room.

@@ -50,8 +50,8 @@ pub(crate) struct Shared {
     pub(crate) runtime: Handle,
     /// What a worker is started with, or why that cannot be said.
     pub(crate) launch: Result<Launch, String>,
-    /// Where large inputs lie, if they may and the system can.
-    pub(crate) arena: Option<InputArena>,
+    /// Where large inputs lie, if they may and the system can. None once the pool has ended.
+    arena: Mutex<Option<InputArena>>,
     pub(crate) observers: Observers,
     pub(crate) sampler: Mutex<Box<dyn Sampler>>,
     timer: Arc<Timer>,
@@ -64,7 +64,7 @@ impl Shared {
     pub(crate) fn new(options: PoolOptions, workers: u32, runtime: Handle) -> Arc<Self> {
         let books = Books::new(&options, workers);
         let launch = launch(&options).map_err(|missing| missing.to_string());
-        let arena = input_arena(&options);
+        let arena = Mutex::new(input_arena(&options));
         let observers = Observers::new();
         let timer = Arc::new(Timer::new());
         let shared = Arc::new_cyclic(|myself| Self {
@@ -90,6 +90,19 @@ impl Shared {
             shared.tell(News::Warm { workers: shared.options.min_workers });
         }
         shared
+    }
+
+    pub(crate) fn arena(&self) -> Option<InputArena> {
+        self.lock_arena().clone()
+    }
+
+    /// The pool has ended. What is still looked at stays where it is.
+    fn leave_arena(&self) {
+        drop(self.lock_arena().take());
+    }
+
+    fn lock_arena(&self) -> MutexGuard<'_, Option<InputArena>> {
+        self.arena.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write_down_at_end(&self, folder: PathBuf) {

@@ -23,6 +23,8 @@ pub(crate) struct Aftermath {
     events: Vec<Event>,
     ended: Vec<Box<dyn FnOnce() + Send>>,
     told: Vec<(Waiter, Result<(), Box<Error>>)>,
+    /// The pool has ended.
+    over: bool,
 }
 
 impl Aftermath {
@@ -63,6 +65,7 @@ impl Aftermath {
 
     pub(super) fn announce_end(&mut self, waiting: Vec<Box<dyn FnOnce() + Send>>) {
         self.ended.extend(waiting);
+        self.over = true;
     }
 
     /// Puts events in line for observers. Done under the lock, so that they are told in the order in which they happened, and
@@ -92,6 +95,9 @@ impl Aftermath {
         }
         for (waiter, verdict) in self.told {
             waiter(verdict);
+        }
+        if self.over {
+            shared.leave_arena();
         }
         for announce in self.ended {
             announce();

@@ -64,7 +64,7 @@ impl Shared {
     }
 
     fn shared_memory(&self) -> SharedMemoryStats {
-        self.arena.as_ref().map_or_else(SharedMemoryStats::default, |arena| SharedMemoryStats {
+        self.arena().map_or_else(SharedMemoryStats::default, |arena| SharedMemoryStats {
             size: arena.size() as u64,
             used: arena.used_bytes(),
             refused: arena.refused(),
