@@ -1,0 +1,172 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ganger.dev/worker/internal/lanes"
+	"ganger.dev/worker/internal/session"
+	"ganger.dev/worker/internal/wire"
+)
+
+// current is the engine that runs in this process, for log records that come without a context.
+var current atomic.Pointer[engine]
+
+// An engine runs a session: a goroutine for each lane, one for each call, and one lock in the middle.
+type engine struct {
+	mu      sync.Mutex
+	session *session.Session
+	calls   map[uint64]*Call
+
+	readers map[wire.Lane]*wire.Reader
+	data    *lanes.Outbox
+	control *lanes.Outbox
+
+	bodies    map[string]body
+	contracts []wire.Contract
+	startup   []Hook
+	shutdown  []Hook
+	unfit     error
+	place     atomic.Pointer[Place]
+	patience  time.Duration
+}
+
+func newEngine(connected *lanes.Lanes, session *session.Session) *engine {
+	return &engine{
+		session: session, calls: map[uint64]*Call{}, bodies: map[string]body{},
+		readers: map[wire.Lane]*wire.Reader{
+			wire.Data: wire.NewReader(connected.Data), wire.Control: wire.NewReader(connected.Control),
+		},
+		data: lanes.NewOutbox(connected.Data), control: lanes.NewOutbox(connected.Control),
+	}
+}
+
+// serve does not return: the process ends when the session wants it to.
+func (e *engine) serve() {
+	e.step(func(*session.Session) {})
+	go e.listen(wire.Control)
+	e.listen(wire.Data)
+	select {} // whoever exits is on the way
+}
+
+func (e *engine) listen(lane wire.Lane) {
+	reader := e.readers[lane]
+	for {
+		frame, err := reader.Next()
+		isTooLarge := errors.As(err, new(*wire.TooLarge))
+		e.step(func(s *session.Session) {
+			switch {
+			case err == nil:
+				s.Receive(lane, frame)
+			case isTooLarge, errors.As(err, new(wire.Violation)):
+				s.Refuse(err)
+			default:
+				s.End()
+			}
+		})
+		if err != nil && !isTooLarge {
+			return
+		}
+	}
+}
+
+// step is one step of the session and all that follows from it.
+func (e *engine) step(take func(*session.Session)) {
+	e.mu.Lock()
+	take(e.session)
+	// In the order of the session, which only the lock knows.
+	e.control.Add(e.session.ControlOut...)
+	e.data.Add(e.session.DataOut...)
+	effects := e.session.Effects
+	e.session.ControlOut, e.session.DataOut, e.session.Effects = nil, nil, nil
+	for _, effect := range effects {
+		e.perform(effect)
+	}
+	e.mu.Unlock()
+	if e.control.Flush() != nil || e.data.Flush() != nil {
+		os.Exit(0) // the host is gone (R1)
+	}
+}
+
+// perform is called under the lock: a cancel must find the call that came before it. What takes time has its goroutine.
+func (e *engine) perform(effect session.Effect) {
+	switch effect := effect.(type) {
+	case session.Load:
+		go e.load(&effect.Welcome)
+	case session.Run:
+		call := newCall(e, &effect)
+		ctx, release := contextOf(call)
+		e.calls[effect.Seq] = call
+		go e.run(ctx, release, call, &effect)
+	case session.Cancel:
+		e.withCall(effect.Seq, func(call *Call) { call.cancel(&Cancelled{effect.Reason}) })
+	case session.Input:
+		e.withCall(effect.Seq, func(call *Call) { call.inputs.put(effect) })
+	case session.InputEnd:
+		e.withCall(effect.Seq, func(call *Call) { call.inputs.end() })
+	case session.Credit:
+		e.withCall(effect.Seq, func(call *Call) {
+			close(call.credit)
+			call.credit = make(chan struct{})
+		})
+	case session.Shutdown:
+		go e.shutDown()
+	case session.Exit:
+		go e.exit(effect)
+	case session.Vanish:
+		os.Exit(0)
+	}
+}
+
+func (e *engine) withCall(seq uint64, use func(*Call)) {
+	if call := e.calls[seq]; call != nil {
+		use(call)
+	}
+}
+
+// run runs a call to its end, whatever its function does.
+func (e *engine) run(ctx context.Context, release func(), call *Call, run *session.Run) {
+	var end outcome
+	returned := false
+	defer func() {
+		if !returned {
+			end = outcome{report: panicReport(recover())}
+		}
+		release()
+		e.finish(call.seq, &end)
+	}()
+	end = e.bodies[call.function](ctx, run, call)
+	returned = true
+}
+
+func (e *engine) finish(seq uint64, end *outcome) {
+	e.step(func(s *session.Session) {
+		delete(e.calls, seq)
+		switch {
+		case end.report == nil:
+			s.Return(seq, end.encoding, end.payload)
+		case end.stopped:
+			s.Stopped(seq, end.report)
+		default:
+			s.Fail(seq, end.report)
+		}
+	})
+}
+
+func (e *engine) say(kind wire.Kind, seq uint64, body []byte) {
+	e.step(func(s *session.Session) { s.Say(kind, seq, body) })
+}
+
+func (e *engine) exit(how session.Exit) {
+	if how.Complaint != "" {
+		fmt.Fprintf(os.Stderr, "ganger-worker: protocol violation: %s\n", how.Complaint)
+	}
+	// Others may be amid a write of what they took (R24). If it fails, nobody reads.
+	_, _ = e.control.Drain(), e.data.Drain()
+	os.Exit(how.Code)
+}

@@ -1,0 +1,3 @@
+module ganger.dev/worker
+
+go 1.24

@@ -1,0 +1,173 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"ganger.dev/worker/internal/wire"
+)
+
+// Receive takes a frame from the host.
+func (s *Session) Receive(lane wire.Lane, frame wire.Frame) {
+	if s.phase == ending {
+		return
+	}
+	var err error
+	switch {
+	case !frame.Kind.MayReachWorker(lane):
+		err = fmt.Errorf("a %s frame to a worker on the %s lane", frame.Kind, lane)
+	case lane == wire.Data:
+		err = s.receiveData(frame)
+	default:
+		err = s.receiveControl(&frame)
+	}
+	if err != nil {
+		s.Refuse(err)
+	}
+}
+
+// Refuse takes what is wrong with the host's bytes.
+func (s *Session) Refuse(err error) {
+	var tooLarge *wire.TooLarge
+	if s.phase == ending {
+		return
+	}
+	if errors.As(err, &tooLarge) {
+		s.refuseTooLarge(tooLarge)
+		return
+	}
+	s.exit(wire.ViolationExit, err.Error())
+}
+
+// refuseTooLarge fails the one call whose input is too large (R6).
+func (s *Session) refuseTooLarge(tooLarge *wire.TooLarge) {
+	seq := tooLarge.Seq
+	s.chunks.Ignore(seq)
+	underWay := s.chunks.Abandon(seq)
+	isRunning := s.remove(seq) != nil
+	if isRunning {
+		// One item of its input stream: it cannot go on without.
+		s.want(Cancel{seq, "cancel"})
+	}
+	if tooLarge.Kind == wire.Call {
+		s.saw(max(seq, s.highest))
+		underWay = true
+	}
+	if underWay || isRunning {
+		s.fail(seq, wire.NewReport(wire.PayloadTooLarge, tooLarge.Error()))
+		s.stopIfIdle()
+	}
+}
+
+func (s *Session) receiveData(frame wire.Frame) error {
+	switch frame.Kind {
+	case wire.Stop:
+		return s.stop(&frame)
+	case wire.Release:
+		_, err := wire.ReadRelease(frame.Body)
+		return err // this worker has no arena: nothing is lent
+	case wire.Call, wire.Ping:
+		return s.receiveNumbered(frame)
+	}
+	if s.phase < serving {
+		return fmt.Errorf("a %s frame out of order", frame.Kind)
+	}
+	return s.join(frame)
+}
+
+// receiveNumbered takes a frame whose seq must rise.
+func (s *Session) receiveNumbered(frame wire.Frame) error {
+	if s.phase != serving {
+		return fmt.Errorf("a %s frame out of order", frame.Kind)
+	}
+	if frame.Seq <= s.highest {
+		return fmt.Errorf("seq %d after %d", frame.Seq, s.highest)
+	}
+	cancelled := s.saw(frame.Seq)
+	if frame.Kind == wire.Ping {
+		s.send(wire.Frame{Kind: wire.Pong, Seq: frame.Seq})
+		return nil
+	}
+	if cancelled {
+		if frame.Flags&wire.More != 0 {
+			s.chunks.Ignore(frame.Seq)
+		}
+		s.answerCancelled(frame.Seq)
+		return nil
+	}
+	return s.join(frame)
+}
+
+// saw notes a seq and tells whether a cancel overtook it. What was remembered for lower ones can never come now.
+func (s *Session) saw(seq uint64) bool {
+	s.highest = seq
+	_, cancelled := s.ahead[seq]
+	for other := range s.ahead {
+		if other <= seq {
+			delete(s.ahead, other)
+		}
+	}
+	return cancelled
+}
+
+func (s *Session) join(frame wire.Frame) error {
+	whole, err := s.chunks.Take(frame, s.maxPayload)
+	if err != nil || whole == nil {
+		return err
+	}
+	if whole.Kind == wire.Call {
+		return s.begin(whole)
+	}
+	s.input(whole)
+	return nil
+}
+
+func (s *Session) begin(frame *wire.Frame) error {
+	call, err := wire.ReadCall(frame.Body)
+	if err != nil {
+		return err
+	}
+	if report := s.unfit(frame, &call); report != nil {
+		s.fail(frame.Seq, report)
+		s.stopIfIdle()
+		return nil
+	}
+	s.running[frame.Seq] = &running{creditItems: streamItems, creditBytes: streamBytes}
+	s.want(Run{Seq: frame.Seq, Call: call, Encoding: frame.Flags.Encoding(), Payload: frame.Payload})
+	return nil
+}
+
+// unfit says why a call cannot run, if it cannot.
+func (s *Session) unfit(frame *wire.Frame, call *wire.CallBody) *wire.Report {
+	if !s.has(call.Function) {
+		return wire.NewReport(wire.NoSuchFunction, s.unknown(call.Function))
+	}
+	encoding := frame.Flags.Encoding()
+	switch {
+	case frame.Flags&wire.Shared != 0:
+		return wire.NewReport(wire.InvalidInput, "the input lies in shared memory, which was not agreed")
+	case encoding == wire.Pickle:
+		return wire.NewReport(wire.InvalidInput, "the input is pickled, which only Python workers read")
+	case encoding != wire.MessagePack && encoding != wire.Raw:
+		return wire.NewReport(wire.InvalidInput, "the encoding of the input is unknown")
+	}
+	return nil
+}
+
+func (s *Session) answerCancelled(seq uint64) {
+	s.fail(seq, wire.NewReport(wire.Cancelled, "the call was cancelled before it started"))
+}
+
+func (s *Session) stop(frame *wire.Frame) error {
+	if _, err := wire.ReadStop(frame.Body); err != nil {
+		return err
+	}
+	switch s.phase {
+	case greeting, loading:
+		s.stopEarly = true // on its own lane it may be read even before WELCOME
+	case serving:
+		s.phase = stopping
+	}
+	s.stopIfIdle()
+	return nil
+}

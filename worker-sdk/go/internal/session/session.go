@@ -1,0 +1,182 @@
+// Package session is the worker's side of the protocol without IO, goroutines or clock: frames and reports go in,
+// frames and effects come out. The transcripts of the protocol are its tests.
+package session
+
+import (
+	"ganger.dev/worker/internal/messagepack"
+	"ganger.dev/worker/internal/wire"
+)
+
+const (
+	streamItems = 64
+	streamBytes = 4 << 20
+)
+
+// A Session is the state of one worker towards its host. Who holds it gives it what happened, then takes what it wants
+// to be written and done. It is not safe for concurrent use.
+type Session struct {
+	phase      phase
+	stopEarly  bool
+	exits      bool
+	names      []string
+	maxPayload uint64
+	chunks     wire.Chunks
+	running    map[uint64]*running
+	// highest is the last seq of a call or ping that came (R7, R26).
+	highest uint64
+	// ahead are the cancels that overtook their call.
+	ahead map[uint64]string
+
+	// DataOut and ControlOut are frames to write.
+	DataOut, ControlOut []wire.Frame
+	// Effects are what else is wanted.
+	Effects []Effect
+}
+
+type phase uint8
+
+const (
+	greeting phase = iota // HELLO is sent
+	loading               // WELCOME came; the start-up hooks run
+	serving               // READY is sent
+	stopping              // STOP came; running calls end
+	ending                // nothing matters any more
+)
+
+type running struct {
+	cancelled bool
+	// What the function may still send of its stream (R29).
+	creditItems, creditBytes int64
+	// What it has read of its input stream and given no credit for yet.
+	readItems uint32
+	readBytes uint64
+}
+
+// New is a session that has just said HELLO, after ATTACH on both lanes if it attaches.
+func New(hello wire.HelloBody, attach *wire.AttachBody) *Session {
+	s := &Session{
+		maxPayload: wire.DefaultMaxPayload, running: map[uint64]*running{}, ahead: map[uint64]string{},
+	}
+	if attach != nil {
+		s.DataOut = append(s.DataOut, attachFrame(*attach, wire.Data))
+		s.ControlOut = append(s.ControlOut, attachFrame(*attach, wire.Control))
+	}
+	greeting := wire.Frame{Kind: wire.Hello, Body: messagepack.AppendBody(nil, hello)}
+	s.ControlOut = append(s.ControlOut, greeting)
+	return s
+}
+
+func attachFrame(attach wire.AttachBody, lane wire.Lane) wire.Frame {
+	attach.Lane = lane.String()
+	return wire.Frame{Kind: wire.Attach, Body: messagepack.AppendBody(nil, attach)}
+}
+
+// Loaded says that the start-up hooks have returned.
+func (s *Session) Loaded(functions []wire.Contract) {
+	if s.phase != loading {
+		return
+	}
+	for index := range functions {
+		s.names = append(s.names, functions[index].Name)
+	}
+	s.send(wire.Frame{Kind: wire.Ready, Body: messagepack.AppendBody(nil, wire.ReadyBody{Functions: functions})})
+	s.phase = serving
+	if s.stopEarly {
+		s.phase = stopping
+	}
+	s.stopIfIdle()
+}
+
+// LoadFailed says that one of them failed (R14).
+func (s *Session) LoadFailed(report wire.Report) {
+	report.Code = wire.StartFailed
+	s.fail(0, &report)
+	s.exit(1, "")
+}
+
+// HooksDone says that the shutdown hooks have returned.
+func (s *Session) HooksDone() { s.exit(0, "") }
+
+// End says that a lane has ended: the host is gone (R1). A worker that exits already does so with its own code.
+func (s *Session) End() {
+	s.phase = ending
+	if !s.exits {
+		s.want(Vanish{})
+	}
+}
+
+// Return ends a call with a result. What is not running any more is ignored: a call has one end (R8).
+func (s *Session) Return(seq uint64, encoding wire.Encoding, payload []byte) {
+	if s.remove(seq) == nil {
+		return
+	}
+	if uint64(len(payload)) > s.maxPayload {
+		s.fail(seq, s.tooLarge(len(payload)))
+	} else {
+		s.send(wire.Frame{Kind: wire.Result, Flags: wire.Flags(encoding), Seq: seq, Payload: payload})
+	}
+	s.stopIfIdle()
+}
+
+// Fail ends a call with an error.
+func (s *Session) Fail(seq uint64, report *wire.Report) {
+	if s.remove(seq) != nil {
+		s.fail(seq, report)
+		s.stopIfIdle()
+	}
+}
+
+// Stopped ends a call with an error that says that it was asked to stop, if it was.
+func (s *Session) Stopped(seq uint64, report *wire.Report) {
+	if call := s.running[seq]; call != nil && call.cancelled {
+		stopped := *report
+		stopped.Code = wire.Cancelled
+		report = &stopped
+	}
+	s.Fail(seq, report)
+}
+
+// Say sends LOG or PROGRESS of a running call, or LOG of none (R38).
+func (s *Session) Say(kind wire.Kind, seq uint64, body []byte) {
+	// A record that is too long for a frame is lost; a frame that is too long would end the worker.
+	if (seq == 0 || s.running[seq] != nil) && len(body) <= wire.MaxBody {
+		s.send(wire.Frame{Kind: kind, Seq: seq, Body: body})
+	}
+}
+
+func (s *Session) remove(seq uint64) *running {
+	call := s.running[seq]
+	if call != nil {
+		delete(s.running, seq)
+		s.chunks.Abandon(seq) // an input item may be under way
+	}
+	return call
+}
+
+func (s *Session) stopIfIdle() {
+	if s.phase == stopping && len(s.running) == 0 && !s.chunks.HoldCalls() {
+		// Calls are over, but the hooks may log: nothing that comes matters, what goes still does.
+		s.phase = ending
+		s.want(Shutdown{})
+	}
+}
+
+func (s *Session) fail(seq uint64, report *wire.Report) {
+	s.send(wire.Frame{Kind: wire.Error, Seq: seq, Body: messagepack.AppendBody(nil, report)})
+}
+
+func (s *Session) tooLarge(length int) *wire.Report {
+	return wire.NewReport(wire.PayloadTooLarge, (&sent{length, s.maxPayload}).String())
+}
+
+func (s *Session) send(frame wire.Frame) { s.DataOut = append(s.DataOut, frame) }
+
+func (s *Session) want(effect Effect) { s.Effects = append(s.Effects, effect) }
+
+func (s *Session) exit(code int, complaint string) {
+	if s.exits {
+		return
+	}
+	s.phase, s.exits = ending, true
+	s.want(Exit{Code: code, Complaint: complaint})
+}
