@@ -97,10 +97,12 @@ func (h *host) begin() {
 // pair is the host's end of a lane and the worker's.
 func pair(t *testing.T) (*end, *os.File) {
 	t.Helper()
-	both, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	both, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	syscall.CloseOnExec(both[0])
+	syscall.CloseOnExec(both[1])
 	ours := os.NewFile(uintptr(both[0]), "host")
 	connection, err := net.FileConn(ours)
 	if err := errors.Join(err, ours.Close()); err != nil {

@@ -114,7 +114,7 @@ func appendText(to []byte, text string) ([]byte, error) {
 	if !utf8.ValidString(text) {
 		return to, Faultf("a string that is not UTF-8")
 	}
-	if len(text) > math.MaxUint32 {
+	if uint64(len(text)) > math.MaxUint32 {
 		return to, Faultf("a string of %d bytes", len(text))
 	}
 	return AppendText(to, text), nil

@@ -8,7 +8,7 @@ import (
 
 func appendSequence(to []byte, value reflect.Value, levels int) ([]byte, error) {
 	if value.Type().Elem().Kind() == reflect.Uint8 {
-		if value.Len() > math.MaxUint32 {
+		if uint64(value.Len()) > math.MaxUint32 {
 			return to, Faultf("%d bytes", value.Len())
 		}
 		return AppendBytes(to, bytesOf(value)), nil
