@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+# Go comes as a wheel in the venv; where there is none for the machine, whatever go there is serves.
+GO = PATH="$(CURDIR)/$(VENV)/bin:$$PATH" GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-buildvcs=false go
 NPM_CI := npm ci --no-audit --no-fund --loglevel=error
 
 .PHONY: help
@@ -18,7 +20,7 @@ demo: release ## Real photographs through Python, Node and Rust workers, one of 
 	@$(PY) examples/00-demo/run.py
 
 .PHONY: test
-test: test-rust test-python test-node test-examples test-chaos ## Every suite
+test: test-rust test-python test-node test-go test-examples test-chaos ## Every suite
 	@echo "all suites passed"
 
 .PHONY: bench
@@ -26,7 +28,7 @@ bench: release ## Ours against the peers in one run, with ratios; BENCH=--quick 
 	@$(PY) tests/bench/run.py $(BENCH)
 
 .PHONY: lint
-lint: node ## Formatting, lints and strict types of all languages; the laws
+lint: node lint-go ## Formatting, lints and strict types of all languages; the laws
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cargo clippy --quiet -p ganger -p ganger-shim --no-default-features --all-targets -- -D warnings
@@ -107,6 +109,26 @@ test-node: node programs
 	npm test --silent --prefix worker-sdk/node
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" npm test --silent --prefix bindings-node
 
+# The race detector needs a C compiler.
+RACE = $(if $(shell command -v gcc clang),-race)
+
+.PHONY: test-go
+test-go: venv
+	@if $(HAVE_GO); then \
+	  cd worker-sdk/go && $(GO) test $(RACE) ./... && for fuzz in messagepack:FuzzDecode wire:FuzzFrames; do \
+	    $(GO) test -run '^$$' -fuzz "^$${fuzz#*:}$$" -fuzztime 20000x "./internal/$${fuzz%:*}" || exit 1; done; fi
+
+# Whether there is a go, said once where there is none; CI must have one.
+HAVE_GO = if $(GO) version >/dev/null 2>&1; then true; elif [ -n "$${CI:-}" ]; then echo "no go toolchain" >&2; exit 1; \
+  else echo "no go toolchain: skipped" >&2; false; fi
+
+.PHONY: lint-go
+lint-go: venv
+	@if $(HAVE_GO); then \
+	  unformatted="$$("$$($(GO) env GOROOT)/bin/gofmt" -l worker-sdk/go tests/behavior/workers/go)"; \
+	  test -z "$$unformatted" || { echo "gofmt -w $$unformatted" >&2; exit 1; }; \
+	  for folder in worker-sdk/go tests/behavior/workers/go; do $(GO) vet -C $$folder ./... || exit 1; done; fi
+
 .PHONY: test-examples
 test-examples: python node
 	$(PY) -m pytest -q examples
@@ -126,8 +148,10 @@ test-portable: venv programs
 
 # What suites start that no cargo test builds for them.
 .PHONY: programs
-programs:
+programs: venv
 	@cargo build --quiet -p ganger-shim -p behavior-worker
+	@if $(HAVE_GO); then \
+	  $(GO) build -C tests/behavior/workers/go -o "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/go/behavior-worker" .; fi
 
 # ---- set-up ---------------------------------------------------------------------------------------------------------------
 

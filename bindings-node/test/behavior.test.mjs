@@ -17,12 +17,13 @@ const scenarios = JSON.parse(readFileSync(join(root, 'tests/behavior/scenarios.j
 const languages = {
   python: { python: join(workers, 'behavior.py') },
   node: { node: join(workers, 'behavior.mjs') },
-  rust: { command: [program()] },
+  rust: { command: [program('debug', 'release')] },
+  go: { command: [program('go')] },
 }
 
 for (const [language, worker] of Object.entries(languages))
   for (const scenario of scenarios)
-    test(`${language}: ${scenario.name}`, { skip: scenario.not_for?.includes(language) }, async (t) => {
+    test(`${language}: ${scenario.name}`, { skip: skipped(language, scenario) }, async (t) => {
       const pool = open(t, { workers: 1, ...worker, ...camelNames(scenario.options) })
       const play = { pool, language, folder: folder(t), pids: [] }
       for (const step of scenario.steps) await take(play, step)
@@ -81,9 +82,14 @@ function camel(name) {
   return name.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-function program() {
-  const found = ['debug', 'release']
-    .map((kind) => join(target, kind, 'behavior-worker'))
-    .find((path) => existsSync(path))
-  return found ?? 'cargo build -p behavior-worker comes first'
+function program(...kinds) {
+  const built = kinds.map((kind) => join(target, kind, 'behavior-worker'))
+  return built.find((path) => existsSync(path)) ?? 'make programs comes first'
+}
+
+function skipped(language, scenario) {
+  const lacksGo = language === 'go' && !existsSync(languages.go.command[0]) && !process.env.CI
+  return lacksGo
+    ? 'no worker in Go: make programs builds it where there is a toolchain'
+    : scenario.not_for?.includes(language)
 }

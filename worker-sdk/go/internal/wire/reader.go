@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
+	"slices"
 	"sync/atomic"
 )
 
@@ -73,12 +74,28 @@ func (r *Reader) read(frame *Frame, length uint64, body uint32) error {
 		}
 		return &TooLarge{Kind: frame.Kind, Seq: frame.Seq, Length: payload, Limit: limit}
 	}
-	bytes := make([]byte, length)
-	if _, err := io.ReadFull(r.in, bytes); err != nil {
+	bytes, err := r.take(length)
+	if err != nil {
 		return err
 	}
 	frame.Body, frame.Payload = bytes[:body:body], bytes[body:]
 	return nil
+}
+
+// believed is how long a frame may say it is and get the room for it before it has come.
+const believed = 16 << 20
+
+// take reads so many bytes. A longer frame gets more room as it comes.
+func (r *Reader) take(length uint64) ([]byte, error) {
+	bytes := make([]byte, min(length, believed))
+	_, err := io.ReadFull(r.in, bytes)
+	for err == nil && uint64(len(bytes)) < length {
+		have := len(bytes)
+		more := int(min(length-uint64(have), uint64(have)))
+		bytes = slices.Grow(bytes, more)[:have+more]
+		_, err = io.ReadFull(r.in, bytes[have:])
+	}
+	return bytes, err
 }
 
 func (r *Reader) skip(length uint64) error {
