@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import support
 from ganger import Pool
 
@@ -47,6 +49,20 @@ def test_a_syntax_error_is_saved_old_workers_serve_on_and_an_event_says_why(tmp_
     # Each saved file is a decision of its own, and is told once.
     assert {event["reason"] for event in recycles} == {"reload"}
     assert len(recycles) <= 1 + sum(event["reason"] == "start-failed" for event in exits)
+
+
+def test_who_listens_to_nothing_is_warned_that_new_code_cannot_start(tmp_path: Path) -> None:
+    code = tmp_path / "greetings.py"
+    code.write_text(GREETING.format("'hello'", 0))
+    with (
+        pytest.warns(RuntimeWarning, match="(?s)serves on.*could not start.*SyntaxError") as told,
+        Pool(python=str(code), workers=1) as pool,
+    ):
+        assert pool.call("greeting") == "hello"
+        code.write_text(GREETING.format("('hello'", 0))
+        pool.reload()
+        support.eventually(lambda: len(told) == 1)
+        assert pool.call("greeting") == "hello"
 
 
 def test_a_worker_that_leaves_as_it_was_told_did_not_exit_by_itself(tmp_path: Path) -> None:

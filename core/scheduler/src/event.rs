@@ -82,6 +82,13 @@ pub enum Event {
         /// How many.
         replaced: usize,
     },
+    /// A worker serves on, because the one that was to take its place could not start. Told once, until one starts or the code changes.
+    ReplacementFailed {
+        /// The one that serves on.
+        worker: WorkerId,
+        /// The one that could not start.
+        replacement: WorkerId,
+    },
     /// A worker uses more than the limit since before its first call: replacing workers for their memory would never end, and is
     /// given up.
     MemoryFloor {

@@ -60,6 +60,12 @@ impl Books {
             Fact::Reload { replaced } => {
                 Reload { pool, files: self.changed_files.clone(), replaced: replaced as u64 }.into()
             }
+            Fact::ReplacementFailed { worker, .. } => {
+                let failure = self.start_failure(Reason::StartFailed).unwrap_or_default();
+                let message =
+                    format!("worker {worker} serves on, because its replacement could not start: {failure}");
+                Warning { pool, message }.into()
+            }
             Fact::MemoryFloor { worker, memory } => {
                 let message = format!(
                     "worker {worker} uses {} before it has run a call, more than max_memory: workers are no longer replaced for their memory",

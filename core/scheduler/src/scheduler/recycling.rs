@@ -29,6 +29,8 @@ pub(super) struct Recycling {
     memory_given_up: bool,
     /// Replacements in a row that somebody else killed while they started.
     foreign_kills: ForeignKills,
+    /// Observers know that replacements do not start.
+    told_of_failure: bool,
 }
 
 impl Recycling {
@@ -36,6 +38,12 @@ impl Recycling {
     fn lost(&mut self, worker: WorkerId) -> bool {
         self.due.remove(&worker);
         self.under_way.remove(&worker).is_some()
+    }
+
+    /// What was held against replacements that did not start counts no more.
+    fn forget_failures(&mut self) {
+        self.foreign_kills = ForeignKills::default();
+        self.told_of_failure = false;
     }
 }
 
@@ -79,7 +87,7 @@ impl Scheduler {
             return;
         }
         self.timers.clear(TimerKey::RecyclePause);
-        self.recycling.foreign_kills = ForeignKills::default();
+        self.recycling.forget_failures();
         self.recycling.memory_given_up = false;
         let stale: Vec<WorkerId> =
             self.roster.iter().filter(|worker| may_be_stale(worker)).map(|worker| worker.id).collect();
@@ -114,7 +122,7 @@ impl Scheduler {
         let stale = worker.recycle.is_some();
         let old = worker.replaces.take();
         if let Some(old) = old {
-            self.recycling.foreign_kills = ForeignKills::default();
+            self.recycling.forget_failures();
             self.recycling.under_way.remove(&old);
             self.recycling.cold.remove(&old);
             self.affinity.inherit(old, id);
@@ -127,7 +135,7 @@ impl Scheduler {
     }
 
     /// A replacement died before it was ready. False if it was none any more: the worker it was to replace is gone.
-    pub(super) fn replacement_failed(&mut self, old: WorkerId, how: Option<BadStart>) -> bool {
+    pub(super) fn replacement_failed(&mut self, id: WorkerId, old: WorkerId, how: Option<BadStart>) -> bool {
         if self.recycling.under_way.remove(&old).is_none() {
             return false;
         }
@@ -138,6 +146,9 @@ impl Scheduler {
         };
         if pauses && self.phase.accepts_calls() {
             self.timers.set(TimerKey::RecyclePause, self.now.after(PAUSE));
+            if !std::mem::replace(&mut self.recycling.told_of_failure, true) {
+                self.emit(Event::ReplacementFailed { worker: old, replacement: id });
+            }
         }
         self.recycling.due.insert(old);
         true

@@ -107,7 +107,6 @@ impl Scheduler {
         let reason = self.reason(&worker, cause);
         let had_calls =
             !worker.asked.is_empty() || worker.running.keys().any(|call| !unwritten.contains(call));
-        self.count_death(&worker, reason, exit, had_calls);
         self.emit(Event::WorkerExit {
             worker: id,
             exit,
@@ -116,6 +115,7 @@ impl Scheduler {
             reason,
             cause,
         });
+        self.count_death(&worker, reason, exit, had_calls);
         // In order of submission, so that those that come back stand in it.
         for &call in worker.running.keys() {
             if unwritten.contains(&call) {
@@ -205,7 +205,7 @@ impl Scheduler {
         }
         let bad_start = self.bad_start(worker, reason, exit, had_calls);
         // The worker it was to replace serves on; only the next replacement is put off.
-        if worker.replaces.is_some_and(|old| self.replacement_failed(old, bad_start)) {
+        if worker.replaces.is_some_and(|old| self.replacement_failed(worker.id, old, bad_start)) {
             return;
         }
         if worker.origin == Origin::Attached || self.phase >= PoolPhase::Ending {

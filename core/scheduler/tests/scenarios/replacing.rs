@@ -41,6 +41,11 @@ fn a_worker_whose_replacement_fails_for_an_hour_is_told_of_once() {
     let told = |words| simulator.history().moments_of(words).len();
     assert_eq!((told("spawn 1"), told("[exit 1")), (59, 59), "each try is told by its own events");
     assert_eq!(simulator.history().moments_of("[recycle"), [1_000]);
+    assert_eq!(simulator.history().moments_of("[0.0 stays, 1.0 could not start]"), [1_001]);
+    assert_eq!(told("[0.0 stays"), 1);
+    simulator.reload();
+    simulator.run_for(ms(1));
+    assert_eq!(simulator.history().moments_of("[0.0 stays").len(), 2, "other code, other failure");
 }
 
 #[test]

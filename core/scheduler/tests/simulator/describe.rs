@@ -153,6 +153,9 @@ fn of_event(event: &Event) -> String {
         }
         Event::WorkerUnresponsive { worker, timeout } => format!("[unresponsive {worker} for {timeout:?}]"),
         Event::Reload { replaced } => format!("[reload of {replaced}]"),
+        Event::ReplacementFailed { worker, replacement } => {
+            format!("[{worker} stays, {replacement} could not start]")
+        }
         Event::MemoryFloor { worker, memory } => format!("[memory floor: {worker} uses {memory}]"),
     }
 }

@@ -196,6 +196,7 @@ impl Observer {
             }
             Event::MemoryFloor { worker, .. } => self.see_memory_floor(*worker),
             Event::Reload { .. }
+            | Event::ReplacementFailed { .. }
             | Event::WorkerStart { .. }
             | Event::WorkerReady { .. }
             | Event::WorkerExit { .. } => Ok(()),
