@@ -228,6 +228,16 @@ fn a_call_in_grace_keeps_its_worker_though_the_replacement_is_ready() {
 }
 
 #[test]
+fn who_finishes_a_long_call_keeps_nobody_else_from_being_replaced() {
+    let mut simulator = warm(Config { workers: 2, ..config() });
+    let long = simulator.submit_to(call(), answers(10_000));
+    simulator.reload();
+    simulator.run_for(ms(1_000));
+    assert_eq!(simulator.history().moments_of("[recycle").len(), 2);
+    assert_eq!(end(&simulator, long), "open");
+}
+
+#[test]
 fn closing_while_a_replacement_starts_ends_cleanly() {
     for ending in ["close", "terminate"] {
         let mut simulator = about_to_be_replaced(Start::ReadyAfter(ms(500)));

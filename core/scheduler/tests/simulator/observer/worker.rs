@@ -17,6 +17,8 @@ pub(super) struct Worker {
     pub(super) replaces: Option<WorkerId>,
     /// The code may have changed since it was started.
     pub(super) stale: bool,
+    /// It was stopped for its successor.
+    pub(super) makes_way: bool,
     /// That it is going to be replaced was told.
     pub(super) told: bool,
     /// Samples over the limit in a row, as little as jitter allows.
@@ -57,6 +59,7 @@ impl Worker {
             answered: 0,
             replaces,
             stale: false,
+            makes_way: false,
             told: false,
             over: 0,
             over_from_birth: false,

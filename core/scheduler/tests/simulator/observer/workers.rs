@@ -116,6 +116,10 @@ impl Observer {
     ) -> Verdict {
         let serving = replaces.and_then(|old| self.workers.get(&old)).filter(|old| old.phase == Phase::Ready);
         law(serving.is_none_or(|old| old.told), || format!("{replaces:?} is replaced without a word"))?;
+        let goes = |seen: &&Worker| seen.makes_way;
+        let going = self.workers.values().filter(goes).count();
+        let most = self.config.max_replacing as usize;
+        law(serving.is_none() || going < most, || format!("{worker} comes while {going} have yet to go"))?;
         self.see_worker(now, worker, true, replaces)
     }
 
@@ -199,6 +203,7 @@ impl Observer {
         let retires = matches!(before, Phase::Retiring { .. });
         law(before == Phase::Ready || retires, || format!("{id} is stopped and was {before:?}"))?;
         law(!replaced, || format!("{id} goes before its replacement is ready"))?;
+        seen.makes_way = retires && !cold;
         if retires || pool >= PoolPhase::Ending {
             return Ok(());
         }
