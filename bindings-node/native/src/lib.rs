@@ -12,6 +12,7 @@ mod memory;
 mod pool;
 
 use ganger::Language;
+use napi::bindgen_prelude::ArrayBuffer;
 use napi_derive::napi;
 
 /// Says where the package's parts lie and which Node.js runs the app. Only the first call in a process counts.
@@ -19,4 +20,10 @@ use napi_derive::napi;
 pub fn prepare(home: String, interpreter: String) {
     ganger::set_home(home);
     ganger::set_own_interpreter(Language::Node, interpreter);
+}
+
+/// Makes a buffer's memory unreachable for JavaScript, and gives it back soon.
+#[napi(catch_unwind)]
+pub fn detach(buffer: ArrayBuffer<'_>) -> napi::Result<()> {
+    buffer.detach()
 }

@@ -9,13 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use ganger::Reservation;
 use napi::bindgen_prelude::{ArrayBuffer, Env};
-use napi_derive::napi;
-
-/// Makes a buffer's memory unreachable for JavaScript, and gives it back soon.
-#[napi(catch_unwind)]
-pub(crate) fn detach(buffer: ArrayBuffer<'_>) -> napi::Result<()> {
-    buffer.detach()
-}
 
 /// A payload that nobody else looks at: JavaScript may write to what it gets.
 pub(crate) fn view<'env>(env: &'env Env, payload: Bytes) -> napi::Result<ArrayBuffer<'env>> {
