@@ -60,21 +60,24 @@ impl Books {
             Fact::Reload { replaced } => {
                 Reload { pool, files: self.changed_files.clone(), replaced: replaced as u64 }.into()
             }
-            Fact::ReplacementFailed { worker, .. } => {
-                let failure = self.start_failure(Reason::StartFailed).unwrap_or_default();
-                let message =
-                    format!("worker {worker} serves on, because its replacement could not start: {failure}");
-                Warning { pool, message }.into()
-            }
-            Fact::MemoryFloor { worker, memory } => {
-                let message = format!(
-                    "worker {worker} uses {} before it has run a call, more than max_memory: workers are no longer replaced for their memory",
-                    size::text(memory),
-                );
-                tracing::warn!(pool, message);
-                Warning { pool, message }.into()
-            }
+            Fact::ReplacementFailed { worker, .. } => self.told_replacement_failed(worker).into(),
+            Fact::MemoryFloor { worker, memory } => self.told_memory_floor(worker, memory).into(),
         })
+    }
+
+    fn told_replacement_failed(&self, stays: WorkerId) -> Warning {
+        let failure = self.start_failure(Reason::StartFailed).unwrap_or_default();
+        let message = format!("worker {stays} serves on, because its replacement could not start: {failure}");
+        Warning { pool: self.pool.to_string(), message }
+    }
+
+    fn told_memory_floor(&self, worker: WorkerId, memory: u64) -> Warning {
+        let message = format!(
+            "worker {worker} uses {} before it has run a call, more than max_memory: workers are no longer replaced for their memory",
+            size::text(memory),
+        );
+        tracing::warn!(pool = %self.pool, message);
+        Warning { pool: self.pool.to_string(), message }
     }
 
     /// What the worker whose end is being told had to say, if it is gone because it could not start.
