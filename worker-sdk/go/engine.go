@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ganger.dev/worker/internal/arena"
 	"ganger.dev/worker/internal/lanes"
 	"ganger.dev/worker/internal/session"
 	"ganger.dev/worker/internal/wire"
@@ -24,6 +25,8 @@ type engine struct {
 	calls   map[uint64]*Call
 
 	readers map[wire.Lane]*wire.Reader
+	// arenas are nil unless both sides can share memory; set before the first call.
+	arenas  *arena.Arenas
 	data    *lanes.Outbox
 	control *lanes.Outbox
 
@@ -114,6 +117,10 @@ func (e *engine) perform(effect session.Effect) {
 			close(call.credit)
 			call.credit = make(chan struct{})
 		})
+	case session.Released:
+		if e.arenas != nil {
+			e.arenas.Release(effect.Offsets...)
+		}
 	case session.Shutdown:
 		go e.shutDown()
 	case session.Exit:
@@ -140,11 +147,29 @@ func (e *engine) run(ctx context.Context, release func(), call *Call, run *sessi
 		release()
 		e.finish(call.seq, &end)
 	}()
-	end = e.bodies[call.function](ctx, run, call)
+	if misfit := e.bringIn(run.Shared, &run.Payload); misfit != nil {
+		end = outcome{report: misfitOf(wire.InvalidInput, misfit)}
+	} else {
+		end = e.bodies[call.function](ctx, run, call)
+	}
 	returned = true
 }
 
+// bringIn copies a payload out of shared memory, if it lies there.
+func (e *engine) bringIn(shared *wire.Reference, payload *[]byte) (err error) {
+	if shared != nil {
+		*payload, err = e.arenas.Read(shared)
+	}
+	return err
+}
+
 func (e *engine) finish(seq uint64, end *outcome) {
+	if end.report == nil && e.arenas != nil {
+		if reference := e.arenas.Write(end.payload); reference != nil {
+			e.finishShared(seq, end.encoding, reference)
+			return
+		}
+	}
 	e.step(func(s *session.Session) {
 		delete(e.calls, seq)
 		switch {
@@ -154,6 +179,15 @@ func (e *engine) finish(seq uint64, end *outcome) {
 			s.Stopped(seq, end.report)
 		default:
 			s.Fail(seq, end.report)
+		}
+	})
+}
+
+func (e *engine) finishShared(seq uint64, encoding wire.Encoding, reference *wire.Reference) {
+	e.step(func(s *session.Session) {
+		delete(e.calls, seq)
+		if !s.ReturnShared(seq, encoding, reference) {
+			e.arenas.Release(reference.Offset)
 		}
 	})
 }

@@ -57,17 +57,15 @@ func serving(t *testing.T, settings values) *host {
 	return h
 }
 
-func launch(t *testing.T, kind string) *host {
+func launch(t *testing.T, kind string, inherits ...*os.File) *host {
 	t.Helper()
 	data, theirData := pair(t)
 	control, theirControl := pair(t)
 	h := &host{t: t, command: program(kind), data: data, control: control}
 	h.command.Env = append(h.command.Env, "GANGER_DATA_FD=3", "GANGER_CONTROL_FD=4")
-	h.command.ExtraFiles = []*os.File{theirData, theirControl}
+	h.command.ExtraFiles = append([]*os.File{theirData, theirControl}, inherits...)
 	h.begin()
-	for _, file := range h.command.ExtraFiles {
-		_ = file.Close()
-	}
+	_, _ = theirData.Close(), theirControl.Close()
 	return h
 }
 

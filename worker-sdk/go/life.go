@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"ganger.dev/worker/internal/arena"
 	"ganger.dev/worker/internal/session"
 	"ganger.dev/worker/internal/wire"
 )
@@ -20,6 +21,9 @@ func (e *engine) load(welcome *wire.WelcomeBody) {
 	}
 	e.place.Store(&place)
 	e.patience = time.Duration(welcome.StopTimeoutMS) * time.Millisecond
+	if err := e.openArenas(welcome); err != nil {
+		e.exit(session.Exit{Code: wire.ViolationExit, Complaint: err.Error()})
+	}
 	for _, reader := range e.readers {
 		reader.Limit(welcome.MaxPayload)
 	}
@@ -31,6 +35,17 @@ func (e *engine) load(welcome *wire.WelcomeBody) {
 			s.Loaded(e.contracts)
 		}
 	})
+}
+
+func (e *engine) openArenas(welcome *wire.WelcomeBody) error {
+	if welcome.SharedMemory == nil {
+		return nil
+	}
+	arenas, err := arena.Open(welcome.SharedMemory, welcome.MaxPayload)
+	e.mu.Lock()
+	e.arenas = arenas
+	e.mu.Unlock()
+	return err
 }
 
 // start says what kept the worker from starting, if something did.

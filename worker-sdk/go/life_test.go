@@ -218,7 +218,7 @@ func TestAttachedByHand(t *testing.T) {
 		}
 	}
 	equal(t, len(sessions), 1)
-	h.welcome(nil)
+	equal(t, h.welcome(nil).SharedMemory, false)
 	h.expect(wire.Ready, 0)
 	equal(t, h.result("echo", 1), int64(1))
 	h.stop()

@@ -38,6 +38,9 @@ func (i *Inputs[T]) Next() (item T, err error) {
 	if err != nil {
 		return item, err
 	}
+	if err := i.call.engine.bringIn(input.Shared, &input.Payload); err != nil {
+		return item, err
+	}
 	i.call.engine.read(i.call.seq, len(input.Payload))
 	if item, err = decodeItem[T](input.Encoding, input.Payload); err != nil {
 		err = &unfitItem{err}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"ganger.dev/worker/internal/arena"
 	"ganger.dev/worker/internal/lanes"
 	"ganger.dev/worker/internal/session"
 	"ganger.dev/worker/internal/wire"
@@ -40,7 +41,7 @@ func Run(parts ...Part) {
 		fmt.Fprintf(os.Stderr, "ganger-worker: %v\n", err)
 		os.Exit(usageExit)
 	}
-	engine := newEngine(connected, session.New(hello(), connected.Attach))
+	engine := newEngine(connected, session.New(hello(connected.Attach == nil), connected.Attach))
 	for _, part := range parts {
 		if err := part.join(engine); err != nil && engine.unfit == nil {
 			engine.unfit = err
@@ -60,10 +61,11 @@ func (s shutdown) join(e *engine) error {
 	return nil
 }
 
-func hello() wire.HelloBody {
+// hello says that this worker can share memory if it inherits anything at all.
+func hello(inherits bool) wire.HelloBody {
 	return wire.HelloBody{
 		MinVersion: wire.Version, MaxVersion: wire.Version, SDK: "ganger-worker-go", SDKVersion: version(),
-		Language: wire.Language, PID: uint64(os.Getpid()),
+		Language: wire.Language, PID: uint64(os.Getpid()), SharedMemory: inherits && arena.IsOffered,
 	}
 }
 

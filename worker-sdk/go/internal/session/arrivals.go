@@ -64,8 +64,9 @@ func (s *Session) receiveData(frame wire.Frame) error {
 	case wire.Stop:
 		return s.stop(&frame)
 	case wire.Release:
-		_, err := wire.ReadRelease(frame.Body)
-		return err // this worker has no arena: nothing is lent
+		offsets, err := wire.ReadRelease(frame.Body)
+		s.want(Released{offsets})
+		return err
 	case wire.Call, wire.Ping:
 		return s.receiveNumbered(frame)
 	}
@@ -111,6 +112,9 @@ func (s *Session) saw(seq uint64) bool {
 }
 
 func (s *Session) join(frame wire.Frame) error {
+	if frame.Flags&wire.Shared != 0 && frame.Flags&wire.More != 0 {
+		return fmt.Errorf("a reference to shared memory in pieces")
+	}
 	whole, err := s.chunks.Take(frame, s.maxPayload)
 	if err != nil || whole == nil {
 		return err
@@ -118,12 +122,35 @@ func (s *Session) join(frame wire.Frame) error {
 	if whole.Kind == wire.Call {
 		return s.begin(whole)
 	}
-	s.input(whole)
-	return nil
+	return s.input(whole)
+}
+
+// shared is where in the input arena a payload lies, nil if it is in the frame (R43). One that is too long is a *wire.TooLarge.
+func (s *Session) shared(frame *wire.Frame) (*wire.Reference, error) {
+	if frame.Flags&wire.Shared == 0 {
+		return nil, nil
+	}
+	if s.arenas == nil {
+		return nil, fmt.Errorf("a reference to shared memory that was not agreed on")
+	}
+	reference, err := wire.ReadReference(frame.Payload)
+	switch {
+	case err != nil:
+		return nil, err
+	case !reference.IsWithin(wire.InputArena, s.arenas.InputSize):
+		return nil, fmt.Errorf("a reference to memory that is not the host's to refer to")
+	case reference.Length > s.maxPayload:
+		return nil, &wire.TooLarge{Kind: frame.Kind, Seq: frame.Seq, Length: reference.Length, Limit: s.maxPayload}
+	}
+	return reference, nil
 }
 
 func (s *Session) begin(frame *wire.Frame) error {
 	call, err := wire.ReadCall(frame.Body)
+	if err != nil {
+		return err
+	}
+	shared, err := s.shared(frame)
 	if err != nil {
 		return err
 	}
@@ -133,7 +160,9 @@ func (s *Session) begin(frame *wire.Frame) error {
 		return nil
 	}
 	s.running[frame.Seq] = &running{creditItems: streamItems, creditBytes: streamBytes}
-	s.want(Run{Seq: frame.Seq, Call: call, Encoding: frame.Flags.Encoding(), Payload: frame.Payload})
+	s.want(Run{
+		Seq: frame.Seq, Call: call, Encoding: frame.Flags.Encoding(), Payload: frame.Payload, Shared: shared,
+	})
 	return nil
 }
 
@@ -142,10 +171,7 @@ func (s *Session) unfit(frame *wire.Frame, call *wire.CallBody) *wire.Report {
 	if !s.has(call.Function) {
 		return wire.NewReport(wire.NoSuchFunction, s.unknown(call.Function))
 	}
-	encoding := frame.Flags.Encoding()
-	switch {
-	case frame.Flags&wire.Shared != 0:
-		return wire.NewReport(wire.InvalidInput, "the input lies in shared memory, which was not agreed")
+	switch encoding := frame.Flags.Encoding(); {
 	case encoding == wire.Pickle:
 		return wire.NewReport(wire.InvalidInput, "the input is pickled, which only Python workers read")
 	case encoding != wire.MessagePack && encoding != wire.Raw:

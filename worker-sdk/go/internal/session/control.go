@@ -28,7 +28,7 @@ func (s *Session) welcome(frame *wire.Frame) error {
 	if welcome.Version != wire.Version {
 		return fmt.Errorf("version %d was not offered", welcome.Version)
 	}
-	s.maxPayload = welcome.MaxPayload
+	s.maxPayload, s.arenas = welcome.MaxPayload, welcome.SharedMemory
 	s.phase = loading
 	s.want(Load{welcome})
 	return nil

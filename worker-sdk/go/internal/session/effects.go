@@ -18,6 +18,8 @@ type Run struct {
 	Call     wire.CallBody
 	Encoding wire.Encoding
 	Payload  []byte
+	// Shared is where the payload lies instead, if it does.
+	Shared *wire.Reference
 }
 
 // Cancel asks a running call to stop.
@@ -31,6 +33,7 @@ type Input struct {
 	Seq      uint64
 	Encoding wire.Encoding
 	Payload  []byte
+	Shared   *wire.Reference
 }
 
 // InputEnd ends the input stream of a running call.
@@ -38,6 +41,9 @@ type InputEnd struct{ Seq uint64 }
 
 // Credit says that the stream of a running call may have room again.
 type Credit struct{ Seq uint64 }
+
+// Released says that the host has done with blocks of the result arena.
+type Released struct{ Offsets []uint64 }
 
 // Shutdown asks for the shutdown hooks.
 type Shutdown struct{}
@@ -57,6 +63,7 @@ func (Cancel) isEffect()   {}
 func (Input) isEffect()    {}
 func (InputEnd) isEffect() {}
 func (Credit) isEffect()   {}
+func (Released) isEffect() {}
 func (Shutdown) isEffect() {}
 func (Exit) isEffect()     {}
 func (Vanish) isEffect()   {}

@@ -20,8 +20,10 @@ type Session struct {
 	exits      bool
 	names      []string
 	maxPayload uint64
-	chunks     wire.Chunks
-	running    map[uint64]*running
+	// arenas are nil unless both sides can share memory.
+	arenas  *wire.SharedMemory
+	chunks  wire.Chunks
+	running map[uint64]*running
 	// highest is the last seq of a call or ping that came (R7, R26).
 	highest uint64
 	// ahead are the cancels that overtook their call.
@@ -116,6 +118,17 @@ func (s *Session) Return(seq uint64, encoding wire.Encoding, payload []byte) {
 		s.send(wire.Frame{Kind: wire.Result, Flags: wire.Flags(encoding), Seq: seq, Payload: payload})
 	}
 	s.stopIfIdle()
+}
+
+// ReturnShared ends a call with a result that lies in shared memory. It tells whether anybody hears of it.
+func (s *Session) ReturnShared(seq uint64, encoding wire.Encoding, reference *wire.Reference) bool {
+	if s.remove(seq) == nil {
+		return false
+	}
+	flags := wire.Flags(encoding) | wire.Shared
+	s.send(wire.Frame{Kind: wire.Result, Flags: flags, Seq: seq, Payload: reference.Append(nil)})
+	s.stopIfIdle()
+	return true
 }
 
 // Fail ends a call with an error.

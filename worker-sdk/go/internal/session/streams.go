@@ -66,13 +66,17 @@ func add(credit int64, more uint64) int64 {
 	return min(credit+int64(min(more, most)), most)
 }
 
-func (s *Session) input(frame *wire.Frame) {
-	if s.running[frame.Seq] == nil {
-		return // it ended while this was on its way
+func (s *Session) input(frame *wire.Frame) error {
+	shared, err := s.shared(frame)
+	if err != nil || s.running[frame.Seq] == nil {
+		return err // or it ended while this was on its way
 	}
 	if frame.Kind == wire.InputEnd {
 		s.want(InputEnd{frame.Seq})
 	} else {
-		s.want(Input{Seq: frame.Seq, Encoding: frame.Flags.Encoding(), Payload: frame.Payload})
+		s.want(Input{
+			Seq: frame.Seq, Encoding: frame.Flags.Encoding(), Payload: frame.Payload, Shared: shared,
+		})
 	}
+	return nil
 }

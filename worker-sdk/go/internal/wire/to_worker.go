@@ -36,7 +36,7 @@ type WelcomeBody struct {
 	SharedMemory  *SharedMemory `json:"shared_memory,omitempty"`
 }
 
-// SharedMemory is where the arenas are, which this SDK does not use.
+// SharedMemory is where the arenas are (R42).
 type SharedMemory struct {
 	InputFD    uint32 `json:"input_fd" ganger:"optional"`
 	ResultFD   uint32 `json:"result_fd" ganger:"optional"`
