@@ -21,10 +21,17 @@ const languages = {
   go: { command: [program('go')] },
 }
 
-for (const [language, worker] of Object.entries(languages))
+// Shared memory makes no difference: with enough of it, with little and with none.
+for (const [language, worker, more] of [
+  ...Object.entries(languages),
+  ['node', languages.node, { sharedMemory: '1mib' }],
+  ['node', languages.node, { sharedMemory: 0 }],
+])
   for (const scenario of scenarios)
-    test(`${language}: ${scenario.name}`, { skip: skipped(language, scenario) }, async (t) => {
-      const pool = open(t, { workers: 1, ...worker, ...camelNames(scenario.options) })
+    test(`${[language, ...Object.values(more ?? {})]}: ${scenario.name}`, {
+      skip: skipped(language, scenario),
+    }, async (t) => {
+      const pool = open(t, { workers: 1, ...worker, ...more, ...camelNames(scenario.options) })
       const play = { pool, language, folder: folder(t), pids: [] }
       for (const step of scenario.steps) await take(play, step)
     })

@@ -15,9 +15,13 @@ export const workers = (name) => fileURLToPath(new URL(`workers/${name}`, import
 export const nodeWorker = { node: workers('node.mjs') }
 export const pythonWorker = { python: workers('python.py') }
 
+/** With so much shared memory each suite can be run: `GANGER_TEST_SHARED_MEMORY=0`, or `1mib`. */
+const memory = process.env.GANGER_TEST_SHARED_MEMORY
+const sharedMemory = memory === '0' ? 0 : memory
+
 /** A pool that ends with its test. */
 export function open(t, options) {
-  const pool = new Pool({ workers: 1, ...options })
+  const pool = new Pool({ workers: 1, sharedMemory, ...options })
   t.after(() => pool.terminate())
   return pool
 }
