@@ -98,7 +98,11 @@ fn read(root: &Path, path: &Path) -> Option<Source> {
 fn is_test(path: &str) -> bool {
     let name = path.rsplit('/').next().expect("a path has a name");
     let in_tests = path.split('/').any(|part| matches!(part, "tests" | "test" | "fuzz"));
-    in_tests || name == "tests.rs" || name.starts_with("test_") || name.contains(".test.") || name.ends_with("_test.go")
+    in_tests
+        || name == "tests.rs"
+        || name.starts_with("test_")
+        || name.contains(".test.")
+        || name.ends_with("_test.go")
 }
 
 /// A Rust file may be declared for tests only: `#[cfg(test)] mod name;`.
