@@ -10,6 +10,7 @@ mod results;
 pub(crate) use input::InputArena;
 pub use input::{Block, Reservation};
 pub(crate) use results::ResultArena;
+pub use results::ResultBlock;
 
 /// Of an arena's size, the part (an eighth) of which free blocks keep their memory.
 const KEPT_PART: u64 = 8;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 pub use ganger_protocol::Encoding;
 pub use ganger_protocol::message::Shape;
 
-use crate::arena::Block;
+use crate::arena::{Block, ResultBlock};
 use crate::error::Error;
 use crate::options::CallOptions;
 
@@ -55,6 +55,15 @@ impl Input {
     }
 }
 
+/// Where in shared memory the bytes of a reply lie.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// They are a part of what the call came with.
+    Input(Block),
+    /// The worker left them there for this reply.
+    Result(ResultBlock),
+}
+
 /// What a function answered.
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -64,8 +73,8 @@ pub struct Reply {
     pub payload: Bytes,
     /// They are what the function's value lets others look at, not a value of their own.
     pub view: bool,
-    /// The part of the input that they are, if they are one.
-    pub(crate) of_input: Option<Block>,
+    /// Where in shared memory they lie, if they do.
+    pub(crate) place: Option<Place>,
     /// Attempts that it took.
     pub attempts: u32,
 }
@@ -73,8 +82,19 @@ pub struct Reply {
 impl Reply {
     /// Whether the payload is this reply's alone, so that its holder may change it: neither the worker nor another call looks at it.
     pub fn is_exclusive(&self) -> bool {
-        // The payload holds it too.
-        self.of_input.as_ref().is_none_or(|block| block.holders() == 2)
+        match &self.place {
+            // The payload holds it too.
+            Some(Place::Input(block)) => block.holders() == 2,
+            Some(Place::Result(_)) | None => true,
+        }
+    }
+
+    /// The shared memory that the payload is all of, if the worker left it there for this reply alone.
+    pub fn block(&self) -> Option<&ResultBlock> {
+        match &self.place {
+            Some(Place::Result(block)) => Some(block),
+            Some(Place::Input(_)) | None => None,
+        }
     }
 }
 

@@ -50,7 +50,7 @@ pub mod stats;
 mod timer;
 mod watch;
 
-pub use arena::{Block, Reservation, SHARED_MEMORY_THRESHOLD};
+pub use arena::{Block, Reservation, ResultBlock, SHARED_MEMORY_THRESHOLD};
 pub use call::{Call, Completion, Encoding, Gathered, Input, Outcome, Reply, Shape, Waiter};
 pub use endpoint::Invitation;
 pub use error::Error;

@@ -43,6 +43,12 @@ impl Mapping {
         self.size
     }
 
+    /// Where a byte lies, for reading and writing. Whoever goes through it keeps within a range that is its own.
+    pub(super) fn at(&self, offset: usize) -> *mut u8 {
+        assert!(offset <= self.size, "a block lies within its arena");
+        self.start.as_ptr().wrapping_add(offset)
+    }
+
     /// # Safety
     /// Nobody may write the range while the slice lives.
     pub(super) unsafe fn slice(&self, range: Range<usize>) -> &[u8] {

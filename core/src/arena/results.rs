@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-use bytes::Bytes;
 
 use super::KEPT_PART;
 use super::memory::{File, Mapping};
@@ -20,13 +19,19 @@ pub(crate) struct ResultArena {
     kept: Mutex<BTreeMap<u64, u64>>,
 }
 
-/// A block that the worker handed over. Dropped, it goes back.
-struct Loan<R: FnOnce(u64, u64) + Send + 'static> {
+/// A block that a worker left its result in. It is the host's own until its last clone is gone; then it goes back.
+#[derive(Clone, Debug)]
+pub struct ResultBlock(Arc<Loan>);
+
+struct Loan {
     arena: Arc<ResultArena>,
     offset: u64,
     length: u64,
-    release: Option<R>,
+    release: Option<Release>,
 }
+
+/// Told offset and length when nobody looks any more.
+type Release = Box<dyn FnOnce(u64, u64) + Send + Sync>;
 
 impl ResultArena {
     /// # Errors
@@ -48,11 +53,8 @@ impl ResultArena {
         self.file.size()
     }
 
-    /// What lies there, without a copy. `release` is told offset and length when nobody looks any more. None: it does not lie within the arena.
-    pub(crate) fn read<R>(self: &Arc<Self>, offset: u64, length: u64, release: R) -> Option<Bytes>
-    where
-        R: FnOnce(u64, u64) + Send + 'static,
-    {
+    /// The block there, without a copy. None: it does not lie within the arena.
+    pub(crate) fn take(self: &Arc<Self>, offset: u64, length: u64, release: Release) -> Option<ResultBlock> {
         let mapping = self.mapping.get_or_init(|| self.file.map().ok()).as_ref()?;
         let end = offset.checked_add(length)?;
         if usize::try_from(end).ok()? > mapping.size() {
@@ -62,7 +64,7 @@ impl ResultArena {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|start, kept| start + *kept <= offset || end <= *start);
-        Some(Bytes::from_owner(Loan { arena: Arc::clone(self), offset, length, release: Some(release) }))
+        Some(ResultBlock(Arc::new(Loan { arena: Arc::clone(self), offset, length, release: Some(release) })))
     }
 }
 
@@ -82,20 +84,49 @@ impl ResultArena {
     }
 }
 
-impl<R: FnOnce(u64, u64) + Send + 'static> AsRef<[u8]> for Loan<R> {
-    fn as_ref(&self) -> &[u8] {
-        let Some(Some(mapping)) = self.arena.mapping.get() else {
-            unreachable!("a loan is made of a mapped arena")
-        };
-        let [start, end] = [self.offset, self.offset + self.length]
-            .map(|at| usize::try_from(at).expect("checked when the loan was made"));
-        // SAFETY: the worker must not touch the block before it is told that it may (R45). One that does all the same
-        // changes bytes, not their number or place: what is read is garbage of its own making.
-        unsafe { mapping.slice(start..end) }
+impl ResultBlock {
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.0.range().len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where it begins. It may be read and written as long as a clone lives. Whoever writes sees to it that nobody has a
+    /// slice of it meanwhile, through [`AsRef`] or the payload of its reply.
+    pub fn as_mut_ptr(&self) -> *mut u8 {
+        self.0.mapping().at(self.0.range().start)
     }
 }
 
-impl<R: FnOnce(u64, u64) + Send + 'static> Drop for Loan<R> {
+impl AsRef<[u8]> for ResultBlock {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the worker must not touch the block before it is told that it may (R45). One that does all the same
+        // changes bytes, not their number or place: what is read is garbage of its own making. In the host, whoever
+        // writes through the pointer above keeps readers away.
+        unsafe { self.0.mapping().slice(self.0.range()) }
+    }
+}
+
+impl Loan {
+    fn mapping(&self) -> &Mapping {
+        let Some(Some(mapping)) = self.arena.mapping.get() else {
+            unreachable!("a loan is made of a mapped arena")
+        };
+        mapping
+    }
+
+    fn range(&self) -> Range<usize> {
+        let [start, end] = [self.offset, self.offset + self.length]
+            .map(|at| usize::try_from(at).expect("checked when the loan was made"));
+        start..end
+    }
+}
+
+impl Drop for Loan {
     fn drop(&mut self) {
         if let Some(release) = self.release.take() {
             self.arena.keep_or_strip(self.offset, self.length);
@@ -104,7 +135,7 @@ impl<R: FnOnce(u64, u64) + Send + 'static> Drop for Loan<R> {
     }
 }
 
-impl<R: FnOnce(u64, u64) + Send + 'static> fmt::Debug for Loan<R> {
+impl fmt::Debug for Loan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Loan")
             .field("offset", &self.offset)
@@ -118,6 +149,8 @@ impl<R: FnOnce(u64, u64) + Send + 'static> fmt::Debug for Loan<R> {
 mod tests {
     use std::os::unix::fs::FileExt;
     use std::sync::mpsc;
+
+    use bytes::Bytes;
 
     use super::*;
 
@@ -136,8 +169,8 @@ mod tests {
         let arena = ResultArena::new(1 << 20).unwrap();
         let (sender, gone) = mpsc::channel();
         written(&arena, 65_536, &[7; 1000]);
-        let bytes =
-            arena.read(65_536, 1000, move |offset, length| sender.send((offset, length)).unwrap()).unwrap();
+        let release = Box::new(move |offset, length| sender.send((offset, length)).unwrap());
+        let bytes = Bytes::from_owner(arena.take(65_536, 1000, release).unwrap());
         let part = bytes.slice(10..20);
         drop(bytes);
         assert!(gone.try_recv().is_err() && part.iter().all(|byte| *byte == 7));
@@ -149,16 +182,26 @@ mod tests {
     fn bytes_outlive_the_worker_and_the_arena_itself() {
         let arena = ResultArena::new(1 << 20).unwrap();
         written(&arena, 0, b"still here");
-        let bytes = arena.read(0, 10, |_, _| {}).unwrap();
+        let block = arena.take(0, 10, Box::new(|_, _| {})).unwrap();
         drop(arena);
-        assert_eq!(&bytes[..], b"still here");
+        assert_eq!(block.as_ref(), b"still here");
+    }
+
+    #[test]
+    fn a_block_is_the_hosts_to_write() {
+        let arena = ResultArena::new(1 << 20).unwrap();
+        written(&arena, 16_384, b"theirs");
+        let block = arena.take(16_384, 6, Box::new(|_, _| {})).unwrap();
+        // SAFETY: within the block, of which nobody has a slice.
+        unsafe { block.as_mut_ptr().copy_from_nonoverlapping(b"ours!!".as_ptr(), block.len()) };
+        assert_eq!(block.clone().as_ref(), b"ours!!");
     }
 
     #[test]
     fn what_does_not_lie_within_is_refused() {
         let arena = ResultArena::new(1 << 20).unwrap();
         for (offset, length) in [(0, (1 << 20) + 1), (1 << 20, 1), (u64::MAX, 2), (1, u64::MAX)] {
-            assert!(arena.read(offset, length, |_, _| {}).is_none(), "{length} at {offset}");
+            assert!(arena.take(offset, length, Box::new(|_, _| {})).is_none(), "{length} at {offset}");
         }
     }
 
@@ -168,16 +211,14 @@ mod tests {
         for offset in (0..6 << 20).step_by(1 << 19) {
             written(&arena, offset, &[1; 1 << 19]);
         }
-        let all: Vec<Bytes> = (0..6 << 20)
-            .step_by(1 << 19)
-            .map(|offset| arena.read(offset, 1 << 19, |_, _| {}).unwrap())
-            .collect();
+        let taken = |offset| arena.take(offset, 1 << 19, Box::new(|_, _| {})).unwrap();
+        let all: Vec<ResultBlock> = (0..6 << 20).step_by(1 << 19).map(taken).collect();
         assert!(held(&arena) >= 6 << 20);
         drop(all);
         assert!(held(&arena) <= 1 << 20, "{} bytes", held(&arena));
         // Used again and given back again, one block counts once.
         for _ in 0..10 {
-            drop(arena.read(0, 1 << 19, |_, _| {}).unwrap());
+            drop(taken(0));
         }
         assert!(held(&arena) > 0);
     }

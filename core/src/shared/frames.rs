@@ -9,8 +9,7 @@ use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
 use super::books::{Books, Handshake, Process};
 use super::settling::{error_from_report, start_error_from_report};
 use super::{Aftermath, Shared};
-use crate::arena::Block;
-use crate::call::{Outcome, Reply};
+use crate::call::{Outcome, Place, Reply};
 use crate::error::Error;
 use crate::link::Listener;
 
@@ -206,9 +205,9 @@ impl Books {
         self.require_ready(heard.worker, frame.kind)?;
         let encoding = frame.flags.encoding().ok_or("a result in an unknown encoding")?;
         let outcome = match self.bring_in(heard, &mut frame)? {
-            Ok(of_input) => {
+            Ok(place) => {
                 let view = frame.flags.contains(Flags::VIEW) && encoding == Encoding::Raw;
-                Ok(Reply { encoding, payload: frame.payload, view, of_input, attempts: 0 })
+                Ok(Reply { encoding, payload: frame.payload, view, place, attempts: 0 })
             }
             Err(too_large) => Err(too_large),
         };
@@ -216,18 +215,18 @@ impl Books {
         Ok(())
     }
 
-    /// Puts what a reference refers to in its place, and takes back what the call was lent. Returns the part of it that the frame refers to.
+    /// Puts what a reference refers to in its place, takes back what the call was lent, and says where it lies.
     fn bring_in(
         &mut self,
         heard: &Heard<'_>,
         frame: &mut Frame,
-    ) -> Result<Result<Option<Block>, Box<Error>>, Violation> {
+    ) -> Result<Result<Option<Place>, Box<Error>>, Violation> {
         let Some(member) = self.crew.get_mut(&heard.worker) else { return Ok(Ok(None)) };
         let link = member.link().map(Arc::downgrade).unwrap_or_default();
-        let mut of_input = None;
+        let mut place = None;
         if frame.flags.contains(Flags::SHARED) {
             let found = member.loans.resolve(frame, link)?;
-            (frame.payload, of_input) = (found.bytes, found.of_input);
+            (frame.payload, place) = (found.bytes, Some(found.place));
         }
         if !frame.flags.contains(Flags::HELD) {
             member.loans.given_back(frame.seq);
@@ -236,7 +235,7 @@ impl Books {
         Ok(if length > limit {
             Err(Box::new(Error::payload_too_large("result", length, limit)))
         } else {
-            Ok(of_input)
+            Ok(place)
         })
     }
 

@@ -8,15 +8,14 @@ use ganger_protocol::message::SharedMemory;
 use ganger_protocol::{Arena, Encoding, Flags, Frame, Reference};
 
 use crate::arena::{Block, InputArena, ResultArena, SHARED_MEMORY_THRESHOLD};
-use crate::call::Input;
+use crate::call::{Input, Place};
 use crate::link::Link;
 use crate::process::FIRST_INHERITED_FD;
 
 /// What a frame of a worker refers to.
 pub(super) struct Found {
     pub(super) bytes: Bytes,
-    /// They are a part of what the call came with.
-    pub(super) of_input: Option<Block>,
+    pub(super) place: Place,
 }
 
 /// One worker's part in shared memory.
@@ -89,13 +88,16 @@ impl Loans {
         let found = match arena {
             Arena::Input => self.lent_bytes(frame.seq, offset, length),
             Arena::Result => {
-                let release = move |offset, length| {
+                let release = Box::new(move |offset, length| {
                     if let Some(link) = link.upgrade() {
                         link.release(offset, length);
                     }
-                };
-                let bytes = arenas.results.read(offset, length, release);
-                bytes.map(|bytes| Found { bytes, of_input: None })
+                });
+                let block = arenas.results.take(offset, length, release);
+                block.map(|block| Found {
+                    bytes: Bytes::from_owner(block.clone()),
+                    place: Place::Result(block),
+                })
             }
         };
         found.ok_or_else(|| {
@@ -109,6 +111,7 @@ impl Loans {
         let start = usize::try_from(offset.checked_sub(block.offset())?).ok()?;
         let end = start.checked_add(usize::try_from(length).ok()?)?;
         let bytes = Bytes::from_owner(block.clone());
-        (end <= bytes.len()).then(|| Found { bytes: bytes.slice(start..end), of_input: Some(block.clone()) })
+        let place = Place::Input(block.clone());
+        (end <= bytes.len()).then(|| Found { bytes: bytes.slice(start..end), place })
     }
 }
