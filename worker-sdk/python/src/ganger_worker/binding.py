@@ -38,7 +38,7 @@ class Binding:
         self._free = signature.known and not signature.required and not signature.takes_whole_input
         self.view = _by_view(self._positional[0].hint) if self._positional else False
         self._typed = any(_demands(parameter.hint) for parameter in signature.parameters)
-        self._loads: Callable[[bytes], Any] | None = None
+        self._loads: Callable[[bytes | memoryview], Any] | None = None
         self._compiled = False
         self._rules: Rules | None = None
         self._decode_fast: Callable[[bytes], tuple[Any, ...]] | None = None
@@ -46,8 +46,8 @@ class Binding:
     def arguments(self, encoding: int, shape: int, payload: bytes | memoryview) -> Arguments:
         if encoding == Encoding.RAW:
             return self._converted(*self._shaped(shape, payload))
-        payload = cast("bytes", payload)  # only what is raw comes as a view
         if encoding == Encoding.MESSAGEPACK:
+            payload = cast("bytes", payload)  # only others come as views
             if shape == 0:
                 if payload == _NIL and self._free:
                     return (), _NO_NAMES
@@ -63,7 +63,7 @@ class Binding:
             return self._converted(*self._shaped(shape, value))
         if encoding == Encoding.PICKLE:
             if self._loads is None:
-                from pickle import loads
+                from .buffers import loads
 
                 self._loads = loads
             return self._shaped(shape, self._loads(payload))

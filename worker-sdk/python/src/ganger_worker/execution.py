@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .transport import Writer
 
     Payload = bytes | bytearray | memoryview
+    Parts = list[bytes | memoryview]
 
     # The flags of a RESULT, and its payload.
     Reply = tuple[int, Payload]
@@ -41,7 +42,7 @@ class Execution:
         self._own: dict[str, Function] = {}
         shared = session.welcome.shared_memory if session.welcome is not None else None
         self._shared_from: float = shared.threshold if shared is not None else float("inf")
-        self._dumps: Callable[[object], bytes] | None = None
+        self._dump: Callable[[object], bytes | Parts] | None = None
 
     def find(self, call: Call) -> Function | None:
         """The function that the call names; without one the call is answered here."""
@@ -125,22 +126,22 @@ class Execution:
         except BaseException as error:  # so does pickling
             self._report(call, error, "INVALID_RESULT")
             return None
-        size = payload.nbytes if type(payload) is memoryview else len(payload)
+        size = _size(payload)
         if size > self._max_payload:
             text = f"a result of {size} bytes exceeds the {self._max_payload} that the pool allows"
             self._refuse(call, "PAYLOAD_TOO_LARGE", text)
             return None
         if size >= self._shared_from:
             return self._shared(call, flags, payload, size)
-        return flags, payload
+        return flags, _joined(payload)
 
-    def _shared(self, call: Call, flags: int, payload: Payload, size: int) -> Reply:
+    def _shared(self, call: Call, flags: int, payload: Payload | Parts, size: int) -> Reply:
         """A large result as a reference: to where it came from if it is the input, else to a copy."""
         if call.lent is not None and type(payload) is memoryview and call.lent.is_whole(payload):
             return flags | Flag.SHARED, call.lent.reference()
         arenas = self._session.arenas(size)
-        reference = None if arenas is None else arenas.write(payload)
-        return (flags, payload) if reference is None else (flags | Flag.SHARED, reference)
+        reference = None if arenas is None else arenas.write(payload, size)
+        return (flags, _joined(payload)) if reference is None else (flags | Flag.SHARED, reference)
 
     def answer(self, call: Call, reply: Reply | None) -> None:
         if reply is not None:
@@ -149,14 +150,14 @@ class Execution:
                 flags |= Flag.HELD
             self._writer.send_payload(_RESULT, flags, call.seq, payload)
 
-    def _encoded(self, call: Call, result: Any) -> tuple[int, Payload]:
+    def _encoded(self, call: Call, result: Any) -> tuple[int, Payload | Parts]:
         """Bytes of any kind go out raw, from where they lie; a pickle is answered with a pickle."""
         if call.encoding == _PICKLE:
-            if self._dumps is None:
-                from .pickling import dumps
+            if self._dump is None:
+                from .pickling import dump
 
-                self._dumps = dumps
-            return _PICKLE, self._dumps(result)
+                self._dump = dump
+            return _PICKLE, self._dump(result)
         if isinstance(result, _BYTES):
             data = cast("Payload", result)
             if not isinstance(data, memoryview):
@@ -202,10 +203,22 @@ class Execution:
 
 def _payload(call: Call, function: Function) -> bytes | memoryview:
     """The input's bytes, from wherever they lie; as a view if they are raw and the function wants one."""
+    if call.lent is not None and call.encoding == _PICKLE:
+        return call.lent.private()
     by_view = call.encoding == _RAW and (call.view if function.view is None else function.view)
     if call.lent is not None:
         return call.lent.view() if by_view else call.lent.read()
     return memoryview(call.payload) if by_view else call.payload
+
+
+def _size(payload: Payload | Parts) -> int:
+    if isinstance(payload, list):
+        return sum(len(part) for part in payload)
+    return payload.nbytes if type(payload) is memoryview else len(payload)
+
+
+def _joined(payload: Payload | Parts) -> Payload:
+    return b"".join(payload) if isinstance(payload, list) else payload
 
 
 def _held(call: Call) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+from .buffers import Buffers, loads
 from .function import Function, Style
 from .protocol import RUN, Encoding
 from .typed import cast
@@ -34,11 +35,28 @@ def run_arguments(
     """Its input is ``(callable, args, kwargs)``; in shape 1 these are its positional arguments."""
     if encoding != Encoding.PICKLE:
         raise Refused("$", f"{RUN} reads pickles only")
-    value: Any = pickle.loads(payload)
+    value = loads(payload)
     parts: Any = value[0] if shape == 1 else value
     if not isinstance(parts, (tuple, list)) or not 1 <= len(cast("Sequence[Any]", parts)) <= 3:
         raise Refused("$", f"the input of {RUN} is (callable, args, kwargs)")
     return tuple(cast("Sequence[Any]", parts)), {}
+
+
+def dump(value: object) -> bytes | list[bytes | memoryview]:
+    """As `dumps`, in parts: what is large in it is not copied."""
+    out = Buffers()
+    try:
+        if type(value) in (bytes, bytearray):
+            pickle.Pickler(out, PROTOCOL).dump(value)
+        else:
+            out.write(pickle.dumps(value, PROTOCOL, buffer_callback=out.keep))
+    except Exception:
+        by_value = _cloudpickle()
+        if by_value is None:
+            raise
+        out = Buffers()
+        by_value.Pickler(out, PROTOCOL, out.keep).dump(value)
+    return out.payload()
 
 
 def dumps(value: object) -> bytes:
