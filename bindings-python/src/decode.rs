@@ -18,7 +18,17 @@ pub(crate) fn reply<'py>(py: Python<'py>, reply: &Reply) -> PyResult<Bound<'py, 
         Encoding::MessagePack => value(py, &reply.payload)
             .map_err(|refused| exception(py, &refused.into_error(ErrorCode::InvalidResult, None))),
         Encoding::Raw if reply.view => memory::view(py, &reply.payload),
-        Encoding::Raw | Encoding::Pickle5 => Ok(bytes(py, &reply.payload)),
+        Encoding::Raw => Ok(bytes(py, &reply.payload)),
+        Encoding::Pickle5 => pickle(py, reply),
+    }
+}
+
+/// A small one as bytes; of a large one a view: what is unpickled from it may be where it lies, for good.
+fn pickle<'py>(py: Python<'py>, reply: &Reply) -> PyResult<Bound<'py, PyAny>> {
+    match reply.block() {
+        Some(block) => memory::writable_view(py, block),
+        None if reply.payload.len() < VIEWED_FROM => Ok(bytes(py, &reply.payload)),
+        None => memory::view(py, &reply.payload),
     }
 }
 
@@ -241,3 +251,5 @@ impl From<std::convert::Infallible> for Refused {
         match never {}
     }
 }
+
+const VIEWED_FROM: usize = 64 * 1024;

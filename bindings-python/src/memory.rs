@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ganger::{Encoding, Input, Reservation, Shape};
+use ganger::{Encoding, Input, Reservation, ResultBlock, Shape};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -14,21 +14,39 @@ use pyo3::types::PyMemoryView;
 
 /// A result as a memoryview over where it lies. The memory is in use for as long as anything looks at it.
 pub(crate) fn view<'py>(py: Python<'py>, payload: &Bytes) -> PyResult<Bound<'py, PyAny>> {
-    let lender = Bound::new(py, Lender(payload.clone()))?;
-    Ok(PyMemoryView::from(lender.as_any())?.into_any())
+    lent(py, Lent::Shared(payload.clone()))
+}
+
+/// The same, to be written as well: the worker left it for this result alone, and nothing here reads it any more.
+pub(crate) fn writable_view<'py>(py: Python<'py>, block: &ResultBlock) -> PyResult<Bound<'py, PyAny>> {
+    lent(py, Lent::Own(block.clone()))
+}
+
+fn lent(py: Python<'_>, lent: Lent) -> PyResult<Bound<'_, PyAny>> {
+    Ok(PyMemoryView::from(Bound::new(py, Lender(lent))?.as_any())?.into_any())
 }
 
 /// What a memoryview looks at.
 #[pyclass(frozen, module = "ganger._native")]
-struct Lender(Bytes);
+struct Lender(Lent);
+
+enum Lent {
+    Shared(Bytes),
+    Own(ResultBlock),
+}
 
 #[pymethods]
 impl Lender {
     /// # Safety
     /// `view` is Python's to be filled.
     unsafe fn __getbuffer__(slf: &Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        // SAFETY: bytes that this object owns and nobody changes; the filled view keeps the object.
-        unsafe { fill(view, slf.as_any(), Area::read_only(&slf.get().0), flags) }
+        let area = match &slf.get().0 {
+            Lent::Shared(bytes) => Area::read_only(bytes),
+            Lent::Own(block) => Area { start: block.as_mut_ptr(), length: block.len(), read_only: false },
+        };
+        // SAFETY: memory that this object keeps, and the filled view keeps the object. Nobody changes what is shared; what
+        // is its own is looked at through such views only, as Python's own memory is.
+        unsafe { fill(view, slf.as_any(), area, flags) }
     }
 }
 
@@ -58,8 +76,23 @@ impl Block {
         Self(Mutex::new(State::Filling { memory, views: 0 }))
     }
 
-    /// It as the input of a call: from now on nobody writes it.
+    /// It as the input of a call, with bytes of the app's: from now on nobody writes it.
     pub(crate) fn input(&self) -> PyResult<Input> {
+        self.given(|memory| match memory {
+            Memory::Shared(room) => Input::shared(Encoding::Raw, Shape::Value, room.freeze()).as_view(),
+            Memory::Own(bytes) => Input::raw(bytes).as_view(),
+        })
+    }
+
+    /// The same with arguments that were pickled into it.
+    pub(crate) fn pickled(&self) -> PyResult<Input> {
+        self.given(|memory| match memory {
+            Memory::Shared(room) => Input::shared(Encoding::Pickle5, Shape::Arguments, room.freeze()),
+            Memory::Own(bytes) => Input::new(Encoding::Pickle5, Shape::Arguments, bytes),
+        })
+    }
+
+    fn given(&self, make: impl FnOnce(Memory) -> Input) -> PyResult<Input> {
         let mut state = self.state();
         if let State::Filling { views: views @ 1.., .. } = *state {
             let views =
@@ -71,10 +104,7 @@ impl Block {
         let empty = State::Filling { memory: Memory::Own(Vec::new()), views: 0 };
         let input = match std::mem::replace(&mut *state, empty) {
             State::Given(input) => input,
-            State::Filling { memory: Memory::Shared(room), .. } => {
-                Input::shared(Encoding::Raw, Shape::Value, room.freeze()).as_view()
-            }
-            State::Filling { memory: Memory::Own(bytes), .. } => Input::raw(bytes).as_view(),
+            State::Filling { memory, .. } => make(memory),
         };
         *state = State::Given(input.clone());
         Ok(input)

@@ -77,20 +77,25 @@ impl Pool {
         })
     }
 
-    /// The same with arguments that were pickled.
+    /// The same with arguments that were pickled: bytes, or a block with them.
     #[pyo3(signature = (function, arguments, options=None, wait=false, /))]
     fn submit_pickled(
         &self,
         function: &str,
-        arguments: &Bound<'_, PyBytes>,
+        arguments: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
         wait: bool,
     ) -> PyResult<fate::Call> {
         let py = arguments.py();
         guarded(|| {
             self.open(py)?;
-            let payload = encode::shared_or_copied(arguments);
-            let input = Input::new(Encoding::Pickle5, Shape::Arguments, payload);
+            let input = match arguments.cast::<Block>() {
+                Ok(block) => block.get().pickled()?,
+                Err(_) => {
+                    let payload = encode::shared_or_copied(arguments.cast::<PyBytes>()?);
+                    Input::new(Encoding::Pickle5, Shape::Arguments, payload)
+                }
+            };
             let options = options::call(options)?;
             self.send(py, Call { function: function.into(), input, options }, wait)
         })

@@ -60,7 +60,12 @@ class Pool:
         self, function: str, value: object, options: _Options | None = None, wait: bool = False, /
     ) -> Call: ...
     def submit_pickled(
-        self, function: str, arguments: bytes, options: _Options | None = None, wait: bool = False, /
+        self,
+        function: str,
+        arguments: bytes | Block,
+        options: _Options | None = None,
+        wait: bool = False,
+        /,
     ) -> Call: ...
     def broadcast(self, function: str, value: object, options: _Options | None = None, /) -> _Outcomes: ...
     def broadcast_soon(

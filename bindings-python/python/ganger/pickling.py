@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib
 import io
 import pickle
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeAlias
 
 from ._generated.errors import InvalidInput
+from .buffers import Buffers
 
 PROTOCOL = 5
+
+_TakeBuffer: TypeAlias = Callable[[pickle.PickleBuffer], bool] | None
 
 
 def dumps(value: object) -> bytes:
@@ -18,19 +22,31 @@ def dumps(value: object) -> bytes:
     out = io.BytesIO()
     try:
         _ByName(out, PROTOCOL).dump(value)
-        return out.getvalue()
     except Exception as problem:
-        return _by_value(value, problem)
+        out = io.BytesIO()
+        _by_value(value, out, None, problem)
+    return out.getvalue()
 
 
-def _by_value(value: object, problem: Exception) -> bytes:
+def dump(value: object) -> Buffers:
+    """The same in parts: what is large in it is not copied, and must not change meanwhile."""
+    out = Buffers()
+    try:
+        _ByName(out, PROTOCOL, buffer_callback=out.keep).dump(value)
+    except Exception as problem:
+        out = Buffers()
+        _by_value(value, out, out.keep, problem)
+    return out
+
+
+def _by_value(value: object, out: io.BytesIO | Buffers, keep: _TakeBuffer, problem: Exception) -> None:
     try:
         cloudpickle: Any = importlib.import_module("cloudpickle")
     except ImportError:
         hint = "functions of __main__, lambdas and local functions can be sent when cloudpickle is installed"
         raise InvalidInput(f"{problem}; {hint}") from problem
     try:
-        return bytes(cloudpickle.dumps(value, PROTOCOL))
+        cloudpickle.Pickler(out, PROTOCOL, keep).dump(value)
     except Exception as error:
         raise InvalidInput(f"it cannot be pickled: {error}") from error
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpa
 from . import _native, exit, reporting, tracing
 from ._generated.errors import GangerError, InvalidInput, InvalidResult
 from .awaiting import PoolFuture
+from .buffers import loads
 from .future import CallFuture
-from .pickling import dumps
+from .pickling import dump, dumps
 
 if TYPE_CHECKING:
     from ._generated.options import CallOptions, Duration, Limit, Size
@@ -63,6 +64,7 @@ class ProcessPoolOptions(TypedDict, total=False):
     devices: Sequence[str] | None
     max_payload: Size | None
     memory_limit: Size | None
+    shared_memory: Size | None
     env: Mapping[str, str | None] | None
     cwd: str | None
 
@@ -109,7 +111,7 @@ class ProcessPool(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> CallFuture[T]:
         """Calls ``fn`` in a worker. Raises ``InvalidInput`` for what cannot be pickled."""
         no_names: dict[str, object] = {}
-        arguments = dumps(((fn, args, kwargs), no_names))
+        arguments = dump(((fn, args, kwargs), no_names)).payload(self._native)
         options: CallOptions = {}
         tracing.add_to(options)
         given = cast("dict[str, object]", options)
@@ -210,7 +212,7 @@ class _ProcessFuture(CallFuture[T]):
         if error is not None:
             return None, _original(error) or error
         try:
-            return pickle.loads(value), None
+            return loads(value), None
         except BaseException as problem:
             _spare_ctrl_c(problem)
             unreadable = InvalidResult(f"the result cannot be unpickled: {problem}")
