@@ -147,13 +147,14 @@ class Arenas:
         """A part of the arena, copied page by page as it is written to; None: it cannot be done."""
         if len(self.looked_at) >= _MOST_PRIVATE or not length:
             return None
-        if self._private is None:
-            try:
-                from . import private
-            except ImportError:  # a Python without mmap
-                return None
-            os.register_at_fork(before=self._make_own)
-            self._private = private
+        with self._lock:
+            if self._private is None:
+                try:
+                    from . import private
+                except ImportError:  # a Python without mmap
+                    return None
+                os.register_at_fork(before=self._make_own)
+                self._private = private
         return self._private.mapped(self._settings.input_fd, offset, length)
 
     def _make_own(self) -> None:
