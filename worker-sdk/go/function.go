@@ -25,7 +25,8 @@ type offer struct {
 type body func(ctx context.Context, run *session.Run, call *Call) outcome
 
 // Function offers a function that takes one value and gives one. An In of any takes all that the protocol has: nil,
-// bool, int64, uint64 beyond it, float64, string, []byte, []any, map[string]any and time.Time. A []byte crosses as it is.
+// bool, int64, uint64 beyond it, float64, string, []byte, []any, map[string]any and time.Time. A []byte crosses as it is: the
+// function may do with its input what it likes, and leaves a result alone once it has returned it.
 func Function[In, Out any](name string, run func(context.Context, In) (Out, error), options ...Option) Part {
 	return newOffer[In, Out](name, options, func(ctx context.Context, in *session.Run, _ *Call) outcome {
 		input, misfit := decodeInput[In](in)

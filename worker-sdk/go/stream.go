@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -22,6 +23,9 @@ func (s *Stream[T]) Send(item T) error {
 	encoding, payload, err := encode(item)
 	if err != nil {
 		return &unencodable{err}
+	}
+	if encoding == wire.Raw {
+		payload = bytes.Clone(payload) // it may be written later, when the function has filled its buffer again
 	}
 	return s.call.engine.sendItem(s.ctx, s.call.seq, encoding, payload)
 }

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"bytes"
 	"testing"
 
 	"ganger.dev/worker/internal/messagepack"
@@ -65,6 +66,25 @@ func TestAStreamOfBytesWaitsForCreditInBytes(t *testing.T) {
 	h.credit(seq, 0, 1<<20)
 	h.resultOf(seq)
 	equal(t, h.items(seq), 1)
+}
+
+func TestAFunctionMayFillItsBufferAgainOnceAnItemIsSent(t *testing.T) {
+	h := serving(t, nil)
+	next := map[uint64]byte{}
+	for _, mark := range []int{0, 100, 180} {
+		next[h.call("refills", mark)] = byte(mark)
+	}
+	for ended := 0; ended < 3; {
+		frame := h.next(h.data)
+		if frame.Kind == wire.Result {
+			ended++
+			continue
+		}
+		if want := bytes.Repeat([]byte{next[frame.Seq]}, 40<<10); !bytes.Equal(frame.Payload, want) {
+			t.Fatalf("an item of %d... for %d...", frame.Payload[0], want[0])
+		}
+		next[frame.Seq]++
+	}
 }
 
 func TestAStreamWithoutCreditHearsOfACancel(t *testing.T) {

@@ -124,6 +124,18 @@ func functions() []worker.Part {
 			}
 			return nil
 		}),
+		worker.StreamFunction("refills", func(_ context.Context, mark int, out *worker.Stream[[]byte]) error {
+			buffer := make([]byte, 40<<10)
+			for number := range 60 {
+				for index := range buffer {
+					buffer[index] = byte(mark + number)
+				}
+				if err := out.Send(buffer); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
 		worker.InputFunction("sum", sum),
 		worker.DuplexFunction("double", double),
 	}
