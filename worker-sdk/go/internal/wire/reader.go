@@ -64,11 +64,11 @@ func (r *Reader) check(frame *Frame, length uint64, body uint32) error {
 
 func (r *Reader) read(frame *Frame, length uint64, body uint32) error {
 	payload, limit := length-uint64(body), r.maxPayload.Load()
-	allowed := limit
-	if frame.Flags&More != 0 && allowed <= DefaultMaxPayload {
-		allowed += totalLength
+	own := uint64(0)
+	if frame.Flags&More != 0 {
+		own = min(totalLength, payload) // the total, which a first piece carries beside its bytes
 	}
-	if payload > allowed {
+	if payload-own > limit {
 		if err := r.skip(length); err != nil {
 			return err
 		}

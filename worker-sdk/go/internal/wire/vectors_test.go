@@ -60,6 +60,7 @@ func readAll(in io.Reader, maxPayload uint64) (frames []wire.Frame, tooLarge *wi
 		case errors.Is(err, io.EOF):
 			return frames, tooLarge, nil
 		case errors.As(err, &tooLarge):
+			chunks.Ignore(tooLarge.Seq)
 		case err != nil:
 			return frames, tooLarge, err
 		case whole != nil:
@@ -308,6 +309,35 @@ func readList(body []byte, names, types []string) (any, error) {
 		}
 	}
 	return fields, nil
+}
+
+func TestAPayloadOfJustTheLimitFitsWholeAndInPieces(t *testing.T) {
+	frame := wire.Frame{Kind: wire.Call, Seq: 1, Body: []byte{0x91, 0xa1, 'f'}, Payload: []byte("0123456789")}
+	whole := append(frame.AppendHead(nil), frame.Payload...)
+	// All of its bytes in the first piece, and an empty one behind it.
+	pieces := append(frame.AppendPiece(nil, 0, len(frame.Payload)), frame.Payload...)
+	pieces[13] |= byte(wire.More)
+	pieces = append(pieces, (&wire.Frame{Kind: wire.Chunk, Seq: 1}).AppendHead(nil)...)
+	for _, data := range [][]byte{whole, pieces} {
+		frames, tooLarge, err := readAll(bytes.NewReader(data), 10)
+		if err != nil || tooLarge != nil || len(frames) != 1 || string(frames[0].Payload) != "0123456789" {
+			t.Errorf("%v, %v, %v", frames, tooLarge, err)
+		}
+		if frames, tooLarge, err := readAll(bytes.NewReader(data), 9); err != nil || tooLarge == nil || len(frames) != 0 {
+			t.Errorf("%v, %v, %v", frames, tooLarge, err)
+		}
+	}
+}
+
+func TestAFrameThatIsLongerThanWhatIsBelievedIsReadWhole(t *testing.T) {
+	payload := make([]byte, 40<<20)
+	payload[len(payload)-1] = 7
+	frame := wire.Frame{Kind: wire.Result, Seq: 1, Payload: payload}
+	in := io.MultiReader(bytes.NewReader(frame.AppendHead(nil)), bytes.NewReader(payload))
+	frames, _, err := readAll(in, wire.DefaultMaxPayload)
+	if err != nil || len(frames) != 1 || !bytes.Equal(frames[0].Payload, payload) {
+		t.Fatal(len(frames), err)
+	}
 }
 
 func TestListBodiesAreReadAsTheyAreWritten(t *testing.T) {
