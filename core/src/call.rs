@@ -80,6 +80,12 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// One value in MessagePack.
+    pub(crate) fn message_pack(payload: impl Into<Bytes>) -> Self {
+        let payload = payload.into();
+        Self { encoding: Encoding::MessagePack, payload, view: false, place: None, attempts: 0 }
+    }
+
     /// Whether the payload is this reply's alone, so that its holder may change it: neither the worker nor another call looks at it.
     pub fn is_exclusive(&self) -> bool {
         match &self.place {

@@ -9,6 +9,7 @@ mod aftermath;
 mod books;
 mod declaring;
 mod frames;
+mod items;
 mod loans;
 mod looking;
 mod past;

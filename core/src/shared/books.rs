@@ -11,6 +11,7 @@ use ganger_scheduler::{
 use tokio::sync::Notify;
 
 use super::Aftermath;
+use super::items::Items;
 use super::loans::Loans;
 use super::past::Past;
 use super::tally::{Place, Tally};
@@ -99,6 +100,8 @@ pub(crate) struct Member {
     pub(crate) device: Option<Arc<str>>,
     pub(crate) past: Past,
     pub(crate) loans: Loans,
+    /// Of calls whose functions yield many values, by the number of the call.
+    pub(super) items: HashMap<u64, Items>,
 }
 
 /// The process behind a worker.
@@ -257,6 +260,7 @@ impl Member {
             device: None,
             past: Past::default(),
             loans: Loans::default(),
+            items: HashMap::new(),
         }
     }
 

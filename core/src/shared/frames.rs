@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-use ganger_protocol::message::{Contract, ErrorReport as WireReport, Hello, Log, Ready, Welcome};
+use ganger_protocol::message::{
+    Contract, ErrorReport as WireReport, FunctionKind, Hello, Log, Ready, Welcome,
+};
 use ganger_protocol::{Encoding, Flags, Frame, FrameError, Kind, Lane};
 use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
 
@@ -104,7 +106,8 @@ impl Books {
             Kind::Result => self.hear_result(heard, frame, aftermath),
             Kind::Error => self.hear_error(heard, frame, aftermath),
             Kind::Log => self.hear_log(heard, &frame, aftermath),
-            Kind::Progress | Kind::Item => {
+            Kind::Item => self.hear_item(heard, frame, aftermath),
+            Kind::Progress => {
                 if let Some(call) = self.call_at(worker, frame.seq) {
                     self.tell(now, News::Heard { worker, call }, aftermath);
                 }
@@ -205,6 +208,7 @@ impl Books {
         self.require_ready(heard.worker, frame.kind)?;
         let encoding = frame.flags.encoding().ok_or("a result in an unknown encoding")?;
         let outcome = match self.bring_in(heard, &mut frame)? {
+            Ok(_) if self.yields(heard.worker, &frame) => self.gathered(heard, frame.seq),
             Ok(place) => {
                 let view = frame.flags.contains(Flags::VIEW) && encoding == Encoding::Raw;
                 Ok(Reply { encoding, payload: frame.payload, view, place, attempts: 0 })
@@ -213,6 +217,56 @@ impl Books {
         };
         self.answered(heard.worker, frame.seq, outcome, heard.now, aftermath);
         Ok(())
+    }
+
+    /// One of many values of a call; kept for its end.
+    fn hear_item(
+        &mut self,
+        heard: &Heard<'_>,
+        mut frame: Frame,
+        aftermath: &mut Aftermath,
+    ) -> Result<(), Violation> {
+        self.require_ready(heard.worker, frame.kind)?;
+        let encoding = frame.flags.encoding().ok_or("an item in an unknown encoding")?;
+        let limit = heard.shared.options.max_payload;
+        let Some(member) = self.crew.get_mut(&heard.worker) else { return Ok(()) };
+        let Some(call) = member.in_flight.get(&frame.seq).copied() else { return Ok(()) };
+        let link = member.link().cloned();
+        if frame.flags.contains(Flags::SHARED) {
+            let there = link.as_ref().map(Arc::downgrade).unwrap_or_default();
+            frame.payload = member.loans.resolve(&frame, there)?.bytes;
+        }
+        let items = member.items.entry(frame.seq).or_default();
+        items.take(encoding, &frame.payload, limit)?;
+        if let (Some(credit), Some(link)) = (items.credit(), link) {
+            link.push(Lane::Control, Frame::new(Kind::Credit, frame.seq).with_body(credit.encode()));
+            aftermath.flush(link);
+        }
+        self.tell(heard.now, News::Heard { worker: heard.worker, call }, aftermath);
+        Ok(())
+    }
+
+    /// Whether this result ends a call of many values, of which there may have been none.
+    fn yields(&self, worker: WorkerId, end: &Frame) -> bool {
+        let Some(member) = self.crew.get(&worker) else { return false };
+        if !member.items.is_empty() && member.items.contains_key(&end.seq) {
+            return true;
+        }
+        // One byte: nil. A worker that does not stream gives the list itself (R31).
+        let name = || self.calls.get(member.in_flight.get(&end.seq)?).map(|pending| &pending.call.function);
+        let is_stream = |name: &Arc<str>| {
+            self.contracts.get(&**name).is_some_and(|contract| contract.kind == FunctionKind::Stream)
+        };
+        end.payload.len() == 1 && end.payload[0] == NIL && name().is_some_and(is_stream)
+    }
+
+    fn gathered(&mut self, heard: &Heard<'_>, seq: u64) -> Outcome {
+        let items = self.crew.get_mut(&heard.worker).and_then(|member| member.items.remove(&seq));
+        let limit = heard.shared.options.max_payload;
+        match items.unwrap_or_default().list(limit) {
+            Ok(list) => Ok(Reply::message_pack(list)),
+            Err(length) => Err(Box::new(Error::payload_too_large("result", length, limit))),
+        }
     }
 
     /// Puts what a reference refers to in its place, takes back what the call was lent, and says where it lies.
@@ -296,6 +350,7 @@ impl Books {
         let Some(member) = self.crew.get_mut(&worker) else { return };
         let Some(call) = member.in_flight.remove(&seq) else { return };
         member.asked.remove(&call);
+        member.items.remove(&seq);
         if let Some(pending) = self.calls.get(&call) {
             member.past.answered(Arc::clone(&pending.call.function));
         }
@@ -315,6 +370,8 @@ impl Books {
         self.crew.get(&worker)?.in_flight.get(&seq).copied()
     }
 }
+
+const NIL: u8 = 0xc0;
 
 fn milliseconds(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)

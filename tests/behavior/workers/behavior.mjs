@@ -11,6 +11,10 @@ export const pid = () => process.pid
 export const attempt = (_, context) => context.attempt
 export const is_limited = (_, context) => context.remaining !== undefined
 
+export function* count(to) {
+  for (let n = 0; n < to; n++) yield n
+}
+
 export function fail(text) {
   throw new TypeError(text)
 }

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from ganger_worker import action, context
@@ -17,6 +18,11 @@ def echo(value: Any) -> Any:
 @action
 def add(a: float, b: float) -> float:
     return a + b
+
+
+@action
+def count(to: int) -> Iterator[int]:
+    yield from range(to)
 
 
 @action

@@ -21,6 +21,7 @@ func main() {
 	worker.Run(
 		worker.Function("echo", func(_ context.Context, value any) (any, error) { return value, nil }),
 		worker.Function("add", func(_ context.Context, in terms) (float64, error) { return in.A + in.B, nil }),
+		worker.StreamFunction("count", count),
 		worker.Function("pid", func(context.Context, worker.None) (int, error) { return os.Getpid(), nil }),
 		worker.Function("fail", func(_ context.Context, text string) (worker.None, error) {
 			return worker.None{}, errors.New(text)
@@ -45,6 +46,15 @@ func main() {
 			return limited, nil
 		}),
 	)
+}
+
+func count(_ context.Context, to int, numbers *worker.Stream[int]) error {
+	for n := range to {
+		if err := numbers.Send(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func nap(ctx context.Context, seconds float64) (string, error) {

@@ -19,6 +19,7 @@ fn main() {
     Worker::new()
         .function("echo", |value: Value| value)
         .function("add", |terms: Terms| terms.a + terms.b)
+        .stream("count", |to: u64| 0..to)
         .function("pid", |_: ()| std::process::id())
         .function("fail", |text: String| -> Result<(), Failure> {
             Err(Failure::new(text).error_type("InputError"))
