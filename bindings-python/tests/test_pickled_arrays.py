@@ -18,7 +18,7 @@ import pytest
 import arrays
 import support
 from ganger import InvalidOption, ProcessPool, WorkerCrashed
-from ganger.buffers import SEPARATE_FROM
+from ganger.buffers import SEPARATE_FROM, Kept, Pieces, laid_out, loads
 
 LARGE = 300_000
 
@@ -282,11 +282,9 @@ def test_the_package_itself_does_not_import_numpy() -> None:
 
 
 def test_a_pickle_that_is_cut_is_refused() -> None:
-    from ganger.buffers import Buffers, loads
-
-    out = Buffers()
-    pickle.Pickler(out, 5, buffer_callback=out.keep).dump([number(LARGE), "end"])
-    whole = b"".join(out._parts())  # pyright: ignore[reportPrivateUsage]
+    pieces, kept = Pieces(), Kept()
+    pickle.Pickler(pieces, 5, buffer_callback=kept).dump([number(LARGE), "end"])
+    whole = b"".join(laid_out(pieces, kept))
     assert (loads(whole)[0] == number(LARGE)).all()
     for cut in (1, 7, 8, 30, 60, len(whole) - 1):
         with pytest.raises(Exception, match=r"buffer|unpack|pickle|iterative"):

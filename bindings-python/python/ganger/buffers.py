@@ -18,61 +18,70 @@ _COUNTS = struct.Struct("<II")  # the mark, the number of buffers
 _EXTENT = struct.Struct("<QQ")  # offset, length
 
 
-class Buffers:
-    """What a pickler writes to.
+class Pieces(list["bytes | memoryview"]):
+    """What a pickler writes to. It hands over long byte strings themselves: they are kept, not copied."""
 
-    It hands over long byte strings themselves: they are kept, not copied, like the buffers left out.
-    """
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes | memoryview] = []
-        self._buffers: list[memoryview] = []
+    __slots__ = ()
 
     def write(self, piece: bytes | bytearray | pickle.PickleBuffer, /) -> None:
         """A part of the pickle. One that can change keeps its length as long as it is here."""
-        self._pieces.append(piece if type(piece) is bytes else memoryview(piece))
+        self.append(piece if type(piece) is bytes else memoryview(piece))
 
-    def keep(self, buffer: pickle.PickleBuffer) -> bool:
+
+class Kept(list[memoryview]):
+    """The buffers that a pickler leaves out."""
+
+    __slots__ = ()
+
+    def __call__(self, buffer: pickle.PickleBuffer, /) -> bool:
         """Whether the buffer goes into the pickle; if not, it is kept."""
         raw = buffer.raw()
         if raw.nbytes < SEPARATE_FROM:
             return True
-        self._buffers.append(raw)
+        self.append(raw)
         return False
 
-    def payload(self, pool: _native.Pool) -> bytes | _native.Block:
-        """One copy of all of it: where workers see it if it is long, else anywhere."""
-        parts = self._parts() if self._buffers else self._pieces
-        size = sum(len(part) for part in parts)
-        if size < _SHARED_FROM:
-            return parts[0] if len(parts) == 1 and type(parts[0]) is bytes else b"".join(parts)
-        block = pool.alloc(size)
-        with memoryview(block) as room:
-            at = 0
-            for part in parts:
-                room[at : at + len(part)] = part
-                at += len(part)
-        return block
 
-    def _parts(self) -> list[bytes | memoryview]:
-        at = _COUNTS.size + _EXTENT.size * (1 + len(self._buffers))
-        length = sum(len(piece) for piece in self._pieces)
-        extents = [_EXTENT.pack(at, length)]
-        parts = [*self._pieces]
-        at += length
-        for buffer in self._buffers:
-            gap = -at % _ALIGNMENT
-            parts += (bytes(gap), buffer)
-            extents.append(_EXTENT.pack(at + gap, len(buffer)))
-            at += gap + len(buffer)
-        return [_COUNTS.pack(0, len(self._buffers)), *extents, *parts]
+def payload(pieces: Pieces, buffers: Kept, pool: _native.Pool) -> bytes | _native.Block:
+    """One copy of all of it: where workers see it if it is long, else anywhere."""
+    first = pieces[0]
+    if not buffers and len(pieces) == 1 and type(first) is bytes:
+        return first
+    parts = laid_out(pieces, buffers)
+    size = sum(len(part) for part in parts)
+    if size < _SHARED_FROM:
+        return b"".join(parts)
+    block = pool.alloc(size)
+    with memoryview(block) as room:
+        at = 0
+        for part in parts:
+            room[at : at + len(part)] = part
+            at += len(part)
+    return block
+
+
+def laid_out(pieces: list[bytes | memoryview], buffers: list[memoryview]) -> list[bytes | memoryview]:
+    """All of a payload, one part after the other; nothing is copied."""
+    if not buffers:
+        return pieces
+    at = _COUNTS.size + _EXTENT.size * (1 + len(buffers))
+    length = sum(len(piece) for piece in pieces)
+    extents = [_EXTENT.pack(at, length)]
+    parts = [*pieces]
+    at += length
+    for buffer in buffers:
+        gap = -at % _ALIGNMENT
+        parts += (bytes(gap), buffer)
+        extents.append(_EXTENT.pack(at + gap, len(buffer)))
+        at += gap + len(buffer)
+    return [_COUNTS.pack(0, len(buffers)), *extents, *parts]
 
 
 def loads(payload: bytes | memoryview) -> Any:
     """The value. Its buffers lie where the payload does if that can be written, else each has a copy."""
+    if not payload or payload[0]:
+        return pickle.loads(payload)
     view = memoryview(payload)
-    if not view or view[0]:
-        return pickle.loads(view)
     _mark, count = _COUNTS.unpack_from(view)
     table = view[_COUNTS.size : _COUNTS.size + _EXTENT.size * (1 + count)]
     extents = list(_EXTENT.iter_unpack(table))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import importlib
 import io
 import pickle
-from collections.abc import Callable
 from types import FunctionType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from . import buffers
 from ._generated.errors import InvalidInput
-from .buffers import Buffers
+from .buffers import Kept, Pieces
+
+if TYPE_CHECKING:
+    from . import _native
 
 PROTOCOL = 5
-
-_TakeBuffer: TypeAlias = Callable[[pickle.PickleBuffer], bool] | None
 
 
 def dumps(value: object) -> bytes:
@@ -28,25 +29,25 @@ def dumps(value: object) -> bytes:
     return out.getvalue()
 
 
-def dump(value: object) -> Buffers:
-    """The same in parts: what is large in it is not copied, and must not change meanwhile."""
-    out = Buffers()
+def payload(value: object, pool: _native.Pool) -> bytes | _native.Block:
+    """The same for a call of the pool. What is large in the value is copied once: to where workers see it."""
+    pieces, kept = Pieces(), Kept()
     try:
-        _ByName(out, PROTOCOL, buffer_callback=out.keep).dump(value)
+        _ByName(pieces, PROTOCOL, buffer_callback=kept).dump(value)
     except Exception as problem:
-        out = Buffers()
-        _by_value(value, out, out.keep, problem)
-    return out
+        pieces, kept = Pieces(), Kept()
+        _by_value(value, pieces, kept, problem)
+    return buffers.payload(pieces, kept, pool)
 
 
-def _by_value(value: object, out: io.BytesIO | Buffers, keep: _TakeBuffer, problem: Exception) -> None:
+def _by_value(value: object, out: io.BytesIO | Pieces, kept: Kept | None, problem: Exception) -> None:
     try:
         cloudpickle: Any = importlib.import_module("cloudpickle")
     except ImportError:
         hint = "functions of __main__, lambdas and local functions can be sent when cloudpickle is installed"
         raise InvalidInput(f"{problem}; {hint}") from problem
     try:
-        cloudpickle.Pickler(out, PROTOCOL, keep).dump(value)
+        cloudpickle.Pickler(out, PROTOCOL, kept).dump(value)
     except Exception as error:
         raise InvalidInput(f"it cannot be pickled: {error}") from error
 

@@ -20,7 +20,7 @@ from ._generated.errors import GangerError, InvalidInput, InvalidResult
 from .awaiting import PoolFuture
 from .buffers import loads
 from .future import CallFuture
-from .pickling import dump, dumps
+from .pickling import dumps, payload
 
 if TYPE_CHECKING:
     from ._generated.options import CallOptions, Duration, Limit, Size
@@ -111,7 +111,7 @@ class ProcessPool(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> CallFuture[T]:
         """Calls ``fn`` in a worker. Raises ``InvalidInput`` for what cannot be pickled."""
         no_names: dict[str, object] = {}
-        arguments = dump(((fn, args, kwargs), no_names)).payload(self._native)
+        arguments = payload(((fn, args, kwargs), no_names), self._native)
         options: CallOptions = {}
         tracing.add_to(options)
         given = cast("dict[str, object]", options)

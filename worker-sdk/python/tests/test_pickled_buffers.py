@@ -15,7 +15,7 @@ import pytest
 
 import notation
 from ganger_worker import private
-from ganger_worker.buffers import SEPARATE_FROM, Buffers, loads
+from ganger_worker.buffers import SEPARATE_FROM, Kept, laid_out, loads
 from ganger_worker.protocol import Encoding, Flag, Kind
 from host import Got, Host, write
 from test_shared_memory import Arenas, call, release, released
@@ -58,14 +58,8 @@ DATA = random.Random(1).randbytes(300_000)
 
 
 def packed(value: Any) -> bytes:
-    out = Buffers()
-    out.write(pickle.dumps(value, 5, buffer_callback=out.keep))
-    return whole(out)
-
-
-def whole(out: Buffers) -> bytes:
-    payload = out.payload()
-    return b"".join(payload) if isinstance(payload, list) else payload
+    kept = Kept()
+    return b"".join(laid_out([pickle.dumps(value, 5, buffer_callback=kept)], kept))
 
 
 def one(data: bytes) -> bytes:
@@ -111,11 +105,9 @@ def test_golden(vector: dict[str, Any], writable: bool) -> None:
     got = loads(payload)
     assert (tuple(expected) if isinstance(expected, list) else expected) == got
     if vector.get("written"):
-        out = Buffers()
         start, length = (int.from_bytes(data[at : at + 8], "little") for at in (8, 16))
-        out.write(data[start : start + length])
-        out._buffers = [memoryview(bytes.fromhex(it)) for it in vector["buffers_hex"]]  # pyright: ignore[reportPrivateUsage]
-        assert whole(out) == data
+        buffers = [memoryview(bytes.fromhex(it)) for it in vector["buffers_hex"]]
+        assert b"".join(laid_out([data[start : start + length]], buffers)) == data
 
 
 def test_small_buffers_stay_in_the_pickle() -> None:

@@ -126,14 +126,14 @@ class Execution:
         except BaseException as error:  # so does pickling
             self._report(call, error, "INVALID_RESULT")
             return None
-        size = _size(payload)
+        size = len(payload) if type(payload) is bytes else _size(payload)
         if size > self._max_payload:
             text = f"a result of {size} bytes exceeds the {self._max_payload} that the pool allows"
             self._refuse(call, "PAYLOAD_TOO_LARGE", text)
             return None
         if size >= self._shared_from:
             return self._shared(call, flags, payload, size)
-        return flags, _joined(payload)
+        return flags, payload if type(payload) is bytes else _joined(payload)
 
     def _shared(self, call: Call, flags: int, payload: Payload | Parts, size: int) -> Reply:
         """A large result as a reference: to where it came from if it is the input, else to a copy."""

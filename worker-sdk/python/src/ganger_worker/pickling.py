@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from .buffers import Buffers, loads
+from .buffers import Kept, Pieces, laid_out, loads
 from .function import Function, Style
 from .protocol import RUN, Encoding
 from .typed import cast
@@ -44,19 +44,23 @@ def run_arguments(
 
 def dump(value: object) -> bytes | list[bytes | memoryview]:
     """As `dumps`, in parts: what is large in it is not copied."""
-    out = Buffers()
+    kept = Kept()
     try:
         if type(value) in (bytes, bytearray):
-            pickle.Pickler(out, PROTOCOL).dump(value)
+            pieces = Pieces()
+            pickle.Pickler(pieces, PROTOCOL).dump(value)
         else:
-            out.write(pickle.dumps(value, PROTOCOL, buffer_callback=out.keep))
+            data = pickle.dumps(value, PROTOCOL, buffer_callback=kept)
+            if not kept:
+                return data
+            pieces = Pieces([data])
     except Exception:
         by_value = _cloudpickle()
         if by_value is None:
             raise
-        out = Buffers()
-        by_value.Pickler(out, PROTOCOL, out.keep).dump(value)
-    return out.payload()
+        pieces, kept = Pieces(), Kept()
+        by_value.Pickler(pieces, PROTOCOL, kept).dump(value)
+    return laid_out(pieces, kept)
 
 
 def dumps(value: object) -> bytes:
