@@ -1,6 +1,6 @@
 """A random worker is killed every few milliseconds while calls echo bytes: what gets through, what fails.
 
-One peer, one process: ``chaos.py PEER PARAMETERS``, the parameters as JSON; prints JSON lines like hosts.py.
+One peer, one process: ``chaos.py PEER chaos PARAMETERS``, prints lines like hosts.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import functions
-from hosts import emit
+from telling import emit
 
 HERE = Path(__file__).resolve().parent
 # An app that is refused does not ask again at once: it would only take the CPU from the workers that start.
@@ -189,7 +189,7 @@ def recovery(peer: Peer, data: bytes, limit_s: float) -> None:
 
 
 def main() -> None:
-    name, given = sys.argv[1], json.loads(sys.argv[2])
+    name, given = sys.argv[1], json.loads(sys.argv[3])
     workers = given.pop("workers")
     peer: Peer = Ganger(workers) if name.startswith("ganger") else Deadpool(workers)
     storm(peer, **given)

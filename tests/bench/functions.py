@@ -1,5 +1,6 @@
 """The functions that the Python peers run in their workers."""
 
+import os
 import time
 
 
@@ -11,6 +12,16 @@ def echo(payload: bytes) -> bytes:
     return payload
 
 
+def view(payload: memoryview) -> memoryview:
+    return payload
+
+
 def wait(payload: dict[str, int]) -> int:
     time.sleep(payload["ms"] / 1000)
     return payload["ms"]
+
+
+def pid(payload: dict[str, int]) -> int:
+    """After some time, so that every worker has to answer when as many are asked at once."""
+    time.sleep(payload["ms"] / 1000)
+    return os.getpid()

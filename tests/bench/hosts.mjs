@@ -1,83 +1,120 @@
 // One Node peer, one case, one process: node hosts.mjs PEER CASE PARAMETERS, the parameters as JSON.
-// Prints JSON lines {metric, value, unit, count}; the driver runs it under a time limit. BENCH_PEERS names the
-// package.json of the folder that the peers are installed in.
-import { createRequire } from 'node:module'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+// Prints JSON lines {metric, value, unit, count}; the driver runs it under a time limit.
+import { randomFillSync } from 'node:crypto'
 import { chaos } from './chaos.mjs'
+import { crash } from './kills.mjs'
+import { POOLS } from './pools.mjs'
+import { ask, done, emit, skip } from './telling.mjs'
 
-const here = (name) => fileURLToPath(new URL(name, import.meta.url))
-const peer = (name) => import(pathToFileURL(createRequire(process.env.BENCH_PEERS).resolve(name)))
 const TINY = { a: 1 }
+const WARM_UP_S = 0.2
 
-async function ganger(options) {
-  const { Pool } = await import('ganger')
-  const pool = new Pool(options)
-  return { pool, call: (name, payload) => pool.call(name, payload), close: () => pool.close() }
-}
-
-const PEERS = {
-  'ganger Node→Node': (size) => ganger({ node: here('functions.mjs'), ...size }),
-  'ganger Node→Python': (size) => ganger({ python: here('worker.py'), interpreter: process.env.BENCH_PYTHON, ...size }),
-  'tinypool (processes)': async ({ workers }) => {
-    const { Tinypool } = await peer('tinypool')
-    const pool = new Tinypool({
-      filename: here('functions.mjs'),
-      runtime: 'child_process',
-      minThreads: workers,
-      maxThreads: workers,
-    })
-    return { call: (name, payload) => pool.run(payload, { name }), close: () => pool.destroy() }
-  },
-  'workerpool (processes)': async ({ workers }) => {
-    const { default: workerpool } = await peer('workerpool')
-    const size = { minWorkers: workers, maxWorkers: workers }
-    const pool = workerpool.pool(here('workerpool.mjs'), { workerType: 'process', ...size })
-    return { call: (name, payload) => pool.exec(name, [payload]), close: () => pool.terminate() }
-  },
-}
-
-const emit = (metric, value, unit, count) => console.log(JSON.stringify({ metric, value, unit, count }))
+const now = () => performance.now() / 1000
 const sorted = (values) => values.toSorted((a, b) => a - b)
 const median = (values) => sorted(values)[values.length >> 1]
 
-/** Seconds that `calls` calls take with at most `window` in flight. */
-async function windowed({ call }, name, payload, calls, window) {
-  let left = calls
+/** Calls as long as `more` says so, at most `window` in flight, and tells how many there were. */
+async function windowed({ call }, name, payload, window, more) {
+  let count = 0
   const lane = async () => {
-    while (left-- > 0) await call(name, payload)
+    while (more(count)) {
+      count++
+      await call(name, payload)
+    }
   }
-  const begin = performance.now()
-  await Promise.all(Array.from({ length: Math.min(window, calls) }, lane))
-  return (performance.now() - begin) / 1000
+  await Promise.all(Array.from({ length: window }, lane))
+  return count
+}
+
+const until = (seconds, end = now() + seconds) => () => now() < end
+const times = (calls) => (count) => count < calls
+
+/** How long each of as many calls as fit takes, of three at least. */
+async function within(seconds, call, most = Infinity) {
+  const took = []
+  for (const end = now() + seconds; took.length < 3 || (now() < end && took.length < most); ) took.push(await call())
+  return took
+}
+
+async function timed(call) {
+  const begin = now()
+  await call()
+  return now() - begin
+}
+
+function cpu(before, calls) {
+  const after = ask('cpu')
+  if (before !== null && after !== null) emit('cpu', ((after - before) / calls) * 100_000, 's', calls)
 }
 
 const CASES = {
-  async latency(peer, { calls }) {
-    const times = []
-    for (let i = 0; i < calls; i++) {
-      const begin = performance.now()
-      await peer.call('noop', TINY)
-      times.push((performance.now() - begin) * 1000)
-    }
-    emit('p50', median(times), 'µs', calls)
-    emit('p99', sorted(times)[Math.floor(times.length * 0.99)], 'µs', calls)
+  async latency(peer, { seconds, calls }) {
+    const call = () => timed(() => peer.call('noop', TINY))
+    await within(WARM_UP_S, call)
+    const before = ask('cpu')
+    const took = await within(seconds, call, calls)
+    cpu(before, took.length)
+    emit('p50', median(took) * 1e6, 'µs', took.length)
+    emit('p99', sorted(took)[Math.floor(took.length * 0.99)] * 1e6, 'µs', took.length)
   },
-  async throughput(peer, { calls, batches }) {
-    const rates = []
-    for (let i = 0; i < batches; i++) rates.push(calls / (await windowed(peer, 'noop', TINY, calls, 64)))
-    emit('rate', median(rates), 'calls/s', calls * batches)
+  async throughput(peer, { window, seconds }) {
+    await windowed(peer, 'noop', TINY, window, until(WARM_UP_S))
+    const before = ask('cpu')
+    const begin = now()
+    const count = await windowed(peer, 'noop', TINY, window, until(seconds))
+    emit('rate', count / (now() - begin), 'calls/s', count)
+    cpu(before, count)
+  },
+  // First with an eye on memory, then on time; windowed only with a window.
+  async echo(peer, { bytes, window, seconds }) {
+    const data = randomFillSync(Buffer.allocUnsafeSlow(bytes))
+    const once = async (check) => {
+      const given = peer.lend?.(data) ?? data
+      const begin = now()
+      const back = await peer.call('echo', given)
+      const took = now() - begin
+      if (check && Buffer.compare(back, data) !== 0) throw new Error('it came back another')
+      peer.release?.(back)
+      return took
+    }
+    await peer.call('noop', TINY)
+    ask('watch')
+    for (let i = 0; i < 2; i++) await once(true)
+    const growth = ask('growth')
+    if (growth !== null) emit('growth', growth, 'bytes', 2)
+    const took = await within(seconds, () => once(false))
+    emit('p50', median(took) * 1000, 'ms', took.length)
+    // A call takes its block: one cannot be filled beforehand for each of many.
+    if (!window || peer.lend) return
+    await windowed(peer, 'echo', data, window, times(window))
+    const begin = now()
+    const count = await windowed(peer, 'echo', data, window, until(seconds))
+    emit('rate', count / (now() - begin), 'calls/s', count)
   },
   async waits(peer, { calls, ms }) {
+    const all = () => windowed(peer, 'wait', { ms }, calls, times(calls))
     // Once unmeasured: the pool starts workers as calls need them, and these calls need all of them.
-    await windowed(peer, 'wait', { ms }, calls, calls)
-    emit('total', await windowed(peer, 'wait', { ms }, calls, calls), 's', calls)
+    await all()
+    emit('total', await timed(all), 's', calls)
   },
-  chaos: (peer, given) => chaos(peer.pool, given, emit),
+  crash,
+  async chaos(peer, given) {
+    await windowed(peer, 'noop', TINY, 16, times(16))
+    await chaos(peer.pool, given, emit)
+  },
 }
 
 const [name, kind, parameters] = process.argv.slice(2)
-const { workers, concurrency = 1, warmup, ...given } = JSON.parse(parameters)
-const measured = await PEERS[name](name.startsWith('ganger') ? { workers, concurrency } : { workers })
-await windowed(measured, 'noop', TINY, warmup, 16)
-await CASES[kind](measured, given)
-await measured.close()
+const given = JSON.parse(parameters)
+const begin = now()
+const peer = await POOLS[name](given)
+if (peer.skip) {
+  skip(peer.skip)
+  process.exit()
+}
+await peer.call('noop', TINY)
+emit('first', (now() - begin) * 1000, 'ms', 1)
+await CASES[kind](peer, given)
+done()
+if (kind === 'crash') process.exit() // what was killed may never close
+await peer.close()

@@ -5,159 +5,116 @@ Prints JSON lines ``{metric, value, unit, count}``; the driver runs it under a t
 
 from __future__ import annotations
 
-import collections
 import json
+import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
 
-import functions
+from kills import crash
+from pools import POOLS, Futures
+from telling import ask, done, emit
 
-HERE = Path(__file__).resolve().parent
 TINY = {"a": 1}
+WARM_UP_S = 0.2
 
 
-class Peer(Protocol):
-    """A pool: `call` is the quickest way to one result; `begin` starts a call, `end` waits for its result."""
-
-    def call(self, function: str, payload: object) -> Any: ...
-    def begin(self, function: str, payload: object) -> Any: ...
-    def end(self, handle: Any) -> Any: ...
-    def close(self) -> None: ...
-
-
-class Futures:
-    """Peers whose `submit` takes a function and returns a future."""
-
-    def __init__(self, pool: Any) -> None:
-        self.pool = pool
-
-    def call(self, function: str, payload: object) -> Any:
-        return self.end(self.begin(function, payload))
-
-    def begin(self, function: str, payload: object) -> Any:
-        return self.pool.submit(getattr(functions, function), payload)
-
-    def end(self, handle: Any) -> Any:
-        return handle.result()
-
-    def close(self) -> None:
-        self.pool.shutdown()
-
-
-class Multiprocessing:
-    def __init__(self, workers: int) -> None:
-        from multiprocessing import Pool
-
-        self.pool = Pool(workers)
-
-    def call(self, function: str, payload: object) -> Any:
-        return self.pool.apply(getattr(functions, function), (payload,))
-
-    def begin(self, function: str, payload: object) -> Any:
-        return self.pool.apply_async(getattr(functions, function), (payload,))
-
-    def end(self, handle: Any) -> Any:
-        return handle.get()
-
-    def close(self) -> None:
-        self.pool.terminate()
-        self.pool.join()
-
-
-class Ganger:
-    def __init__(self, language: str, workers: int, concurrency: int) -> None:
-        from ganger import Pool
-
-        if language == "python":
-            self.pool = Pool(python=HERE / "worker.py", workers=workers, concurrency=concurrency)
-        else:
-            self.pool = Pool(node=HERE / "functions.mjs", workers=workers, concurrency=concurrency)
-        self.call, self.begin = self.pool.call, self.pool.submit
-
-    def end(self, handle: Any) -> Any:
-        return handle.result()
-
-    def close(self) -> None:
-        self.pool.close()
-
-
-def _ganger_futures(workers: int, concurrency: int) -> Peer:
-    """Used by its futures alone, as an executor would be."""
-    pool = Ganger("python", workers, concurrency).pool
-
-    class ByFutures(Futures):
-        def begin(self, function: str, payload: object) -> Any:
-            return pool.submit(function, payload)
-
-        def close(self) -> None:
-            pool.close()
-
-    return ByFutures(pool)
-
-
-def _executor(workers: int, _: int) -> Peer:
-    from concurrent.futures import ProcessPoolExecutor
-
-    return Futures(ProcessPoolExecutor(workers))
-
-
-PEERS: dict[str, Callable[[int, int], Peer]] = {
-    "ganger Python→Python": lambda workers, concurrency: Ganger("python", workers, concurrency),
-    "ganger Python→Node": lambda workers, concurrency: Ganger("node", workers, concurrency),
-    "ganger futures Python→Python": _ganger_futures,
-    "ProcessPoolExecutor": _executor,
-    "multiprocessing.Pool": lambda workers, _: Multiprocessing(workers),
-}
-
-
-def windowed(peer: Peer, function: str, payload: object, calls: int, window: int) -> float:
-    """Seconds that `calls` calls take with at most `window` in flight."""
-    begin = time.perf_counter()
-    flying: collections.deque[Any] = collections.deque()
-    for _ in range(calls):
-        if len(flying) >= window:
-            peer.end(flying.popleft())
-        flying.append(peer.begin(function, payload))
-    while flying:
-        peer.end(flying.popleft())
-    return time.perf_counter() - begin
-
-
-def latency(peer: Peer, calls: int) -> None:
+def latency(peer: Futures, workers: int, seconds: float, calls: int) -> None:
+    del workers
+    list(_within(WARM_UP_S, lambda: peer.call("noop", TINY)))
+    before = ask("cpu")
     times = []
-    for _ in range(calls):
+    for took in _within(seconds, lambda: peer.call("noop", TINY)):
+        times.append(took * 1e6)
+        if len(times) == calls:
+            break
+    _cpu(before, len(times))
+    emit("p50", statistics.median(times), "µs", len(times))
+    emit("p99", sorted(times)[len(times) * 99 // 100], "µs", len(times))
+
+
+def throughput(peer: Futures, workers: int, window: int, seconds: float) -> None:
+    del workers
+    peer.through("noop", _until(WARM_UP_S, TINY), window)
+    before = ask("cpu")
+    begin = time.perf_counter()
+    count = peer.through("noop", _until(seconds, TINY), window)
+    emit("rate", count / (time.perf_counter() - begin), "calls/s", count)
+    _cpu(before, count)
+
+
+def echo(peer: Futures, workers: int, bytes: int, window: int, seconds: float) -> None:
+    """First with an eye on memory, then on time; windowed only with a window."""
+    del workers
+    data = peer.lend(os.urandom(bytes))
+    peer.call("noop", TINY)
+    ask("watch")
+    for _ in range(2):
+        if memoryview(peer.call(peer.echo, data)) != memoryview(data):
+            raise RuntimeError("it came back another")
+    growth = ask("growth")
+    if growth is not None:
+        emit("growth", growth, "bytes", 2)
+    times = list(_within(seconds, lambda: peer.call(peer.echo, data)))
+    emit("p50", statistics.median(times) * 1000, "ms", len(times))
+    if window:
+        peer.through(peer.echo, [data] * window, window)
         begin = time.perf_counter()
-        peer.call("noop", TINY)
-        times.append((time.perf_counter() - begin) * 1e6)
-    emit("p50", statistics.median(times), "µs", calls)
-    emit("p99", sorted(times)[len(times) * 99 // 100], "µs", calls)
+        count = peer.through(peer.echo, _until(seconds, data), window)
+        emit("rate", count / (time.perf_counter() - begin), "calls/s", count)
 
 
-def throughput(peer: Peer, calls: int, batches: int) -> None:
-    rates = [calls / windowed(peer, "noop", TINY, calls, 64) for _ in range(batches)]
-    emit("rate", statistics.median(rates), "calls/s", calls * batches)
-
-
-def waits(peer: Peer, calls: int, ms: int) -> None:
+def waits(peer: Futures, workers: int, calls: int, ms: int) -> None:
+    del workers
     # Once unmeasured: the pool starts workers as calls need them, and these calls need all of them.
-    windowed(peer, "wait", {"ms": ms}, calls, calls)
-    emit("total", windowed(peer, "wait", {"ms": ms}, calls, calls), "s", calls)
+    peer.through("wait", [{"ms": ms}] * calls, calls)
+    begin = time.perf_counter()
+    peer.through("wait", [{"ms": ms}] * calls, calls)
+    emit("total", time.perf_counter() - begin, "s", calls)
 
 
-def emit(metric: str, value: float, unit: str, count: int) -> None:
-    print(json.dumps({"metric": metric, "value": value, "unit": unit, "count": count}), flush=True)
+def _until(seconds: float, payload: object) -> Iterator[object]:
+    """The payload again and again, until the time is over."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        yield payload
+
+
+def _within(seconds: float, call: Callable[[], object]) -> Iterator[float]:
+    """How long each of as many calls as fit takes, of three at least."""
+    end = time.perf_counter() + seconds
+    count = 0
+    while count < 3 or time.perf_counter() < end:
+        begin = time.perf_counter()
+        call()
+        yield time.perf_counter() - begin
+        count += 1
+
+
+def _cpu(before: float | None, calls: int) -> None:
+    after = ask("cpu")
+    if before is not None and after is not None:
+        emit("cpu", (after - before) / calls * 100_000, "s", calls)
 
 
 def main() -> None:
     name, case, given = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-    peer = PEERS[name](given.pop("workers"), given.pop("concurrency", 1))
-    windowed(peer, "noop", TINY, given.pop("warmup"), 16)
-    cases: dict[str, Callable[..., None]] = {"latency": latency, "throughput": throughput, "waits": waits}
+    begin = time.perf_counter()
+    peer = POOLS[name](given["workers"], given.pop("concurrency", 1))
+    peer.call("noop", TINY)
+    emit("first", (time.perf_counter() - begin) * 1000, "ms", 1)
+    cases: dict[str, Callable[..., None]] = {
+        "latency": latency,
+        "throughput": throughput,
+        "echo": echo,
+        "waits": waits,
+        "crash": crash,
+    }
     cases[case](peer, **given)
+    done()
+    if case == "crash":
+        os._exit(0)  # what was killed may never close
     peer.close()
 
 

@@ -8,9 +8,12 @@ import subprocess
 from pathlib import Path
 
 import install
+from roster import Peer
 
 
-def facts(root: Path) -> dict[str, str]:
+def facts(root: Path, peers: list[Peer]) -> dict[str, str]:
+    pinned = install.versions()
+    packages = sorted({peer.package for peer in peers} - {""})
     return {
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} usable CPUs",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
@@ -18,12 +21,7 @@ def facts(root: Path) -> dict[str, str]:
         "Python": platform.python_version(),
         "Node": _output("node", "--version").removeprefix("v"),
         "Ganger": _output("git", "-C", str(root), "describe", "--always", "--dirty"),
-        "peers": ", ".join(
-            [
-                *(peer.replace("==", " ") for peer in install.PYTHON_PEERS),
-                *map(" ".join, install.NODE_PEERS.items()),
-            ]
-        ),
+        "peers": ", ".join(f"{package} {pinned[package]}" for package in packages),
         "load at the start": f"{os.getloadavg()[0]:.1f} (processes running or waiting in the last minute)",
     }
 

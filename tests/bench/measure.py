@@ -1,4 +1,4 @@
-"""Runs one peer in one case in a process of its own, under a time limit."""
+"""Runs one peer in one case in a process of its own, under a time limit, and answers what it asks."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+import processes
+from cases import Run
 from floor import ping_pong
-from install import Peers
+from install import Installed
+from roster import Peer
 
 HERE = Path(__file__).resolve().parent
+# How long a pool may take to close once all is measured.
+CLOSING_S = 10
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number. A process that hangs or dies leaves one named `hang` or `died`."""
+    """One measured number."""
 
     case: str
     peer: str
@@ -31,23 +37,33 @@ class Figure:
 
 
 class Bench:
-    """Collects figures."""
+    """Collects figures, and why there are none."""
 
-    def __init__(self, peers: Peers) -> None:
+    def __init__(self, installed: Installed, log: Path) -> None:
         self.figures: list[Figure] = []
-        path = os.pathsep.join([str(HERE), str(peers.python)])
+        self.faults: dict[tuple[str, str], str] = {}
+        self._installed = installed
+        self._log = log
         self._env = {
             **os.environ,
-            "PYTHONPATH": path,
-            "BENCH_PEERS": str(peers.node),
+            "PYTHONPATH": str(HERE),
+            "BENCH_PEERS": str(installed.node),
             "BENCH_PYTHON": sys.executable,
+            "RAY_USAGE_STATS_ENABLED": "0",
         }
 
-    def run(self, case: str, peer: str, given: dict[str, Any], repetition: int = 0, kind: str = "") -> None:
-        """Measures `peer`; `case` names the figures, `kind` is what is done, if not the same."""
-        parameters = {key: value for key, value in given.items() if key != "limit_s"}
-        for line in self._lines(kind or case, peer, parameters, given["limit_s"]):
-            self.figures.append(Figure(case=case, peer=peer, repetition=repetition, **line))
+    def run(self, run: Run, peer: Peer, repetition: int) -> None:
+        missing = self._installed.missing.get(peer.package)
+        if missing:
+            self.faults[run.name, peer.name] = missing
+            return
+        with self._log.open("w") as log:
+            conversation = Conversation(self._command(run, peer), run.limit_s, self._env, log)
+            for line in conversation.figures:
+                self.figures.append(Figure(case=run.name, peer=peer.name, repetition=repetition, **line))
+        if conversation.fault:
+            told = _last_line(self._log) if conversation.fault == "died" else ""
+            self.faults[run.name, peer.name] = f"{conversation.fault}: {told}" if told else conversation.fault
 
     def floor(self, case: str, host: str, child: str, calls: int, repetition: int) -> None:
         times = sorted(ping_pong(host, child, calls))
@@ -59,30 +75,80 @@ class Bench:
     def as_rows(self) -> list[dict[str, Any]]:
         return [asdict(figure) for figure in self.figures]
 
-    def _lines(
-        self, kind: str, peer: str, parameters: dict[str, Any], limit_s: float
-    ) -> list[dict[str, Any]]:
-        command = [*_program(kind, peer), json.dumps(parameters)]
-        # A session of its own: when it hangs, its workers end with it.
-        host = subprocess.Popen(
-            command, env=self._env, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        fault: list[dict[str, Any]] = []
-        try:
-            printed, _ = host.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(host.pid, signal.SIGKILL)
-            printed, _ = host.communicate()
-            fault = [{"metric": "hang", "value": limit_s, "unit": "s", "count": 1}]
+    def _command(self, run: Run, peer: Peer) -> list[str]:
+        if peer.language == "node":
+            program = ["node", str(HERE / "hosts.mjs")]
         else:
-            if host.returncode:
-                fault = [{"metric": "died", "value": host.returncode, "unit": "exit code", "count": 1}]
-        return [json.loads(line) for line in printed.splitlines() if line.startswith("{")] + fault
+            file = f"{run.kind}.py" if run.kind in ("chaos", "recycling") else "hosts.py"
+            python = sys.executable if peer.kind == "ganger" else str(self._installed.python)
+            program = [python, str(HERE / file)]
+        return [*program, peer.name, run.kind, json.dumps(run.given)]
 
 
-def _program(kind: str, peer: str) -> list[str]:
-    if "Node→" in peer or "(processes)" in peer:
-        return ["node", str(HERE / "hosts.mjs"), peer, kind]
-    if kind in ("chaos", "recycling"):
-        return [sys.executable, str(HERE / f"{kind}.py"), peer]
-    return [sys.executable, str(HERE / "hosts.py"), peer, kind]
+class Conversation:
+    """What a host prints: figures, that all is measured, why nothing is, or a question.
+
+    A question is answered in a line.
+    """
+
+    def __init__(self, command: list[str], limit_s: float, env: dict[str, str], log: TextIO) -> None:
+        self.figures: list[dict[str, Any]] = []
+        self.fault = ""
+        self._measured = False
+        self._watch: processes.MemoryWatch | None = None
+        pipe = subprocess.PIPE
+        # A session of its own: when it hangs, its workers end with it.
+        self._host = subprocess.Popen(
+            command, env=env, stdin=pipe, stdout=pipe, stderr=log, text=True, start_new_session=True
+        )
+        self._limit = self._end_after(limit_s, f"no end after {limit_s:g} s")
+        assert self._host.stdout
+        for line in self._host.stdout:
+            if line.startswith("{"):
+                self._hear(json.loads(line))
+        code = self._host.wait()
+        self._limit.cancel()
+        self._kill()
+        if code and not self._measured and not self.fault:
+            self.fault = "died"
+
+    def _hear(self, line: dict[str, Any]) -> None:
+        if "ask" in line:
+            assert self._host.stdin
+            self._host.stdin.write(json.dumps(self._answer(line["ask"])) + "\n")
+            self._host.stdin.flush()
+        elif "skip" in line:
+            self.fault = line["skip"]
+        elif "done" in line:
+            self._measured = True
+            self._limit.cancel()
+            self._limit = self._end_after(CLOSING_S)
+        else:
+            self.figures.append(line)
+
+    def _answer(self, question: str) -> float | None:
+        if question == "cpu":
+            return processes.cpu_s(self._host.pid)
+        if question == "watch":
+            self._watch = processes.MemoryWatch(self._host.pid)
+            return None
+        return self._watch.growth() if self._watch else None
+
+    def _end_after(self, seconds: float, fault: str = "") -> threading.Timer:
+        timer = threading.Timer(seconds, self._kill, [fault])
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _kill(self, fault: str = "") -> None:
+        self.fault = self.fault or fault
+        try:
+            os.killpg(self._host.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def _last_line(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    told = [line for line in lines if "Error" in line] or lines
+    return told[-1][:120].replace("|", "/") if told else ""

@@ -1,6 +1,6 @@
 """One caller calls on while workers are replaced after so many calls; a worker takes a second to load.
 
-One peer, one process: ``recycling.py PEER PARAMETERS``, the parameters as JSON; prints lines like hosts.py.
+One peer, one process: ``recycling.py PEER recycling PARAMETERS``, prints lines like hosts.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import model
-from hosts import emit
+from telling import emit
 
 HERE = Path(__file__).resolve().parent
 # Between two calls, so that the caller is not what is measured.
@@ -92,7 +92,7 @@ def tell(served: list[Served]) -> None:
 
 
 def main() -> None:
-    name, given = sys.argv[1], json.loads(sys.argv[2])
+    name, given = sys.argv[1], json.loads(sys.argv[3])
     peer = PEERS[name](given.pop("max_calls"))
     tell(serve(peer, **given))
     peer.close()

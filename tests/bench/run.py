@@ -1,8 +1,8 @@
-"""Measures Ganger beside its peers, in one run: ``run.py [--quick] [--only CASE …]``
+"""Measures Ganger beside its peers, in one run: ``run.py [--quick] [--only CASE …] [--peers a,b]``
 
 Peers take turns inside each repetition, so that a busy minute hits all of them. Prints Markdown and leaves
-it with every figure in .cache/bench/results.{md,json}. The recycling case draws docs/recycling.svg, or
-recycling.svg beside the results if it was quick.
+it with the charts and every figure in .cache/bench. A full run of every case writes docs/performance.md and
+its charts as well.
 """
 
 from __future__ import annotations
@@ -11,178 +11,95 @@ import argparse
 import json
 import os
 import sys
+import time
 from pathlib import Path
-from typing import Any
 
-import chart
 import install
 import machine
-import model
-import tables
+import report
+from cases import CASES, Case
 from measure import Bench
+from roster import PEERS, Peer, chosen
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "bench"
-
-PYTHON, NODE = "ganger Python→Python", "ganger Node→Node"
-CROSS = ["ganger Python→Node", "ganger Node→Python"]
-RIVALS = {
-    "ProcessPoolExecutor": PYTHON,
-    "multiprocessing.Pool": PYTHON,
-    "tinypool (processes)": NODE,
-    "workerpool (processes)": NODE,
-}
-POOLS = [
-    PYTHON,
-    "ProcessPoolExecutor",
-    "multiprocessing.Pool",
-    NODE,
-    "tinypool (processes)",
-    "workerpool (processes)",
-    *CROSS,
-]
+CASE_NAMES = [case.name for case in CASES]
 FLOORS = [("python", "python"), ("node", "node"), ("python", "node"), ("node", "python")]
-# One in flight: a blocking call, and the same by a future as ProcessPoolExecutor has it.
-ALONE = [PYTHON, "ganger futures Python→Python", *POOLS[1:]]
-OURS = {**RIVALS, **{pool: pool for pool in (PYTHON, NODE, *CROSS)}, "ganger futures Python→Python": PYTHON}
-WAITS = {"4 × 1": (4, 1), "4 × 16": (4, 16), "1 × 64": (1, 64)}
-RIVAL = "deadpool-executor"
-STORMED = [PYTHON, RIVAL, "ganger Node→Python", NODE]
-# Who may be killed: only workers that were given a call, or those that are still starting as well.
-VICTIMS = {"working": "that was given a call", "any": "of any age, starting ones included,"}
-RECYCLED = [PYTHON, "multiprocessing.Pool", "ProcessPoolExecutor"]
-UNTOUCHED = "ganger, never replaced"
-MAX_CALLS = 500
-CASES = ["latency", "throughput", "waits", "chaos", "recycling"]
 
 
 def main() -> None:
     options = _options()
-    quick: bool = options.quick
-    bench = Bench(install.install(CACHE))
-    facts = machine.facts(ROOT)
-    for repetition in range(1 if quick else options.repetitions):
-        if "latency" in options.only:
-            _latency(bench, 300 if quick else 2000, repetition)
-        if "throughput" in options.only:
-            _throughput(bench, 1000 if quick else 4000, repetition)
-    if "waits" in options.only:
-        _waits(bench)
-    if "chaos" in options.only:
-        _chaos(bench, 2 if quick else 8)
-    if "recycling" in options.only:
-        seconds = 6 if quick else 14
-        _recycling(bench, seconds)
-        _draw_recycling(bench, seconds, CACHE if quick else ROOT / "docs")
-    text = "\n".join(_report(bench, facts, options.only))
-    (CACHE / "results.md").write_text(text + "\n")
-    (CACHE / "results.json").write_text(json.dumps({"machine": facts, "figures": bench.as_rows()}, indent=1))
+    begin = time.monotonic()
+    peers = chosen(options.peers, options.all_peers)
+    bench = Bench(install.install(CACHE, peers), CACHE / "stderr.txt")
+    facts = machine.facts(ROOT, peers)
+    repetitions = options.repetitions or (1 if options.quick else 3)
+    for repetition in range(repetitions):
+        for case in CASES:
+            if case.name in options.only and repetition < case.repetitions:
+                _measure(bench, case, peers, repetition, options.quick)
+    facts["repetitions"] = f"{repetitions}, {time.monotonic() - begin:.0f} s" + (
+        ", a quick run" if options.quick else ""
+    )
+    left_out = [peer for peer in PEERS if peer not in peers]
+    text = report.markdown(bench, facts, options.only, left_out)
+    _write(bench, facts, text, options.only, CACHE, options.quick)
+    if options.only == CASE_NAMES and not options.quick and not options.peers:
+        (ROOT / "docs" / "performance.md").write_text(text)
+        report.draw(bench, options.only, ROOT / "docs", quick=False)
     print(text)
-    faults = [
-        figure for figure in bench.figures if figure.metric in ("hang", "died") and "ganger" in figure.peer
-    ]
-    if faults:
-        sys.exit(f"{len(faults)} runs of Ganger hung or died: {faults}")
+    _fail_with_ours(bench)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a short run, for a first look")
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--only", choices=CASES, nargs="+", default=CASES)
+    parser.add_argument("--repetitions", type=int, help="three, or one if quick; long cases have fewer")
+    parser.add_argument("--only", choices=CASE_NAMES, nargs="+", default=CASE_NAMES, metavar="CASE")
+    parser.add_argument(
+        "--peers", type=_words, default=[], help="only peers whose names hold one of these words: a,b"
+    )
+    parser.add_argument(
+        "--all-peers", action="store_true", help="those that take long as well: Ray, Dask, more threads"
+    )
     return parser.parse_args()
 
 
-def _latency(bench: Bench, calls: int, repetition: int) -> None:
-    for host, child in FLOORS:
-        bench.floor("latency", host, child, calls, repetition)
-    for peer in ALONE:
-        _say(f"latency {repetition + 1}: {peer}")
-        bench.run(
-            "latency", peer, {"workers": 1, "warmup": calls // 4, "calls": calls, "limit_s": 60}, repetition
-        )
+def _words(text: str) -> list[str]:
+    return text.split(",")
 
 
-def _throughput(bench: Bench, calls: int, repetition: int) -> None:
-    given = {"workers": 2, "warmup": calls // 4, "calls": calls, "batches": 5, "limit_s": 90}
-    for peer in POOLS:
-        _say(f"throughput {repetition + 1}: {peer}")
-        bench.run("throughput", peer, given, repetition)
+def _measure(bench: Bench, case: Case, peers: list[Peer], repetition: int, quick: bool) -> None:
+    for host, child in FLOORS if case.name == "latency" else ():
+        bench.floor("latency", host, child, 500 if quick else 5000, repetition)
+    for run in case.runs(quick):
+        for peer in peers:
+            if run.measures(peer):
+                print(
+                    f"{run.name} {repetition + 1}: {peer.name}  (load {os.getloadavg()[0]:.1f})",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                bench.run(run, peer, repetition)
 
 
-def _waits(bench: Bench) -> None:
-    for name, (workers, concurrency) in WAITS.items():
-        for peer in (PYTHON, NODE, *CROSS):
-            _say(f"waits {name}: {peer}")
-            given = {
-                "workers": workers,
-                "concurrency": concurrency,
-                "warmup": 64,
-                "calls": 64,
-                "ms": 200,
-                "limit_s": 60,
-            }
-            bench.run(f"waits {name}", peer, given, kind="waits")
+def _write(
+    bench: Bench, facts: dict[str, str], text: str, cases: list[str], folder: Path, quick: bool
+) -> None:
+    (folder / "results.md").write_text(text)
+    faults = [{"case": case, "peer": peer, "fault": fault} for (case, peer), fault in bench.faults.items()]
+    found = {"machine": facts, "figures": bench.as_rows(), "faults": faults}
+    (folder / "results.json").write_text(json.dumps(found, indent=1))
+    report.draw(bench, cases, folder, quick)
 
 
-def _chaos(bench: Bench, seconds: float) -> None:
-    load = {"workers": 4, "seconds": seconds, "every_ms": 30, "bytes": 300_000, "window": 16, "settle_s": 15}
-    for victims in VICTIMS:
-        for peer in STORMED:
-            _say(f"chaos, {victims} workers: {peer}")
-            given: dict[str, Any] = {**load, "victims": victims, "limit_s": seconds + 60}
-            if "Node→" in peer:
-                given["warmup"] = 16
-            bench.run(f"chaos {victims}", peer, given, kind="chaos")
-
-
-def _recycling(bench: Bench, seconds: float) -> None:
-    for peer in (*RECYCLED, UNTOUCHED):
-        _say(f"recycling: {peer}")
-        given = {"max_calls": MAX_CALLS, "seconds": seconds, "ms": 1, "limit_s": seconds + 60}
-        bench.run("recycling", peer, given)
-
-
-def _draw_recycling(bench: Bench, seconds: float, folder: Path) -> None:
-    title = f"How long calls take while the worker is replaced every {MAX_CALLS} calls and takes 1 s to load"
-    panels = chart.panels(bench.figures, "recycling", RECYCLED)
-    (folder / "recycling.svg").write_text(chart.draw(title, panels, 1000 * model.LOAD_S / 2, seconds))
-
-
-def _report(bench: Bench, facts: dict[str, str], cases: list[str]) -> list[str]:
-    figures = tables.Figures(bench.figures)
-    floors = [f"floor {host.title()}→{child.title()}" for host, child in FLOORS]
-    lines = ["# Ganger beside its peers", "", *(f"- {name}: {fact}" for name, fact in facts.items())]
-    if "latency" in cases:
-        lines += ["", "## A call that does nothing, 1 worker, 1 in flight", ""]
-        lines += ["The floor is a blocking ping-pong over a socket pair between two plain processes.", ""]
-        lines += tables.latency(figures, OURS, [*ALONE, *floors])
-    if "throughput" in cases:
-        lines += ["", "## Calls that do nothing, 2 workers, 64 in flight", ""]
-        lines += tables.throughput(figures, OURS, POOLS)
-    if "waits" in cases:
-        lines += ["", "## 64 calls that wait 0.2 s, by workers × concurrency", ""]
-        lines += tables.waits(figures, list(WAITS), [PYTHON, NODE, *CROSS])
-    for victims, which in VICTIMS.items() if "chaos" in cases else ():
-        lines += [
-            "",
-            f"## Chaos: a worker {which} is killed every 30 ms; 4 workers echo 300 kB, 16 in flight",
-            "",
-        ]
-        lines += tables.chaos(figures, f"chaos {victims}", STORMED, RIVAL)
-    if "recycling" in cases:
-        lines += [
-            "",
-            f"## A worker that takes {model.LOAD_S:.0f} s to load is replaced every {MAX_CALLS} calls",
-            "",
-        ]
-        lines += ["One worker, one caller; a call takes 1 ms in the worker.", ""]
-        lines += tables.recycling(figures, [*RECYCLED, UNTOUCHED], UNTOUCHED)
-    return lines
-
-
-def _say(text: str) -> None:
-    print(f"{text}  (load {os.getloadavg()[0]:.1f})", file=sys.stderr, flush=True)
+def _fail_with_ours(bench: Bench) -> None:
+    """A peer may hang or die; Ganger may not."""
+    ours = {peer.name for peer in PEERS if peer.kind == "ganger"}
+    faults = [f"{case}, {peer}: {fault}" for (case, peer), fault in bench.faults.items() if peer in ours]
+    faults = [fault for fault in faults if "this build has no" not in fault]
+    if faults:
+        sys.exit("\n".join(["Ganger hung or died:", *faults]))
 
 
 if __name__ == "__main__":

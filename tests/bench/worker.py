@@ -6,4 +6,6 @@ import functions
 
 noop = action(functions.noop)
 echo = action(functions.echo)
+view = action(functions.view)
 wait = action(functions.wait)
+pid = action(functions.pid)
