@@ -183,8 +183,8 @@ CASES = [
     Case(
         "mib",
         "1 MiB there and back",
-        "Bytes that the worker returns as they came, two workers: 8 in flight, and one. "
-        "`memoryview` is a function that asks for one; `alloc` is a block that was filled in place beforehand.",
+        "Bytes that the worker returns as they came, two workers: 8 in flight, and one. `memoryview` is "
+        "a function that asks for one; `alloc` is a block that was filled in place beforehand.",
         _mib,
         [Column("rate", "8 in flight, calls/s", "{:,.0f}"), *_ECHO],
         "rate",

@@ -91,7 +91,8 @@ def _cpu(figures: Figures, name: str) -> Goal:
     found = [
         (value, peer.name)
         for peer in rivals
-        if figures.survives("crash alone", peer.name)
+        if figures.median("crash alone", peer.name, "kills")
+        and figures.survives("crash alone", peer.name)
         and peer.name not in CASE["throughput"].apart
         and (value := figures.median("throughput", peer.name, "cpu"))
     ]

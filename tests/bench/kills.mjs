@@ -50,7 +50,7 @@ async function living(peer, workers, limit_s) {
   let found = new Set()
   while (found.size < workers && performance.now() < end) {
     const together = Array.from({ length: 2 * workers }, () => answer(peer, 'pid', { ms: TOGETHER_MS }))
-    found = new Set((await Promise.all(together)).filter((pid) => pid !== undefined))
+    found = new Set((await Promise.all(together)).filter(Number.isInteger))
   }
   return [...found].sort((a, b) => a - b)
 }

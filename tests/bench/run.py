@@ -75,12 +75,10 @@ def _measure(bench: Bench, case: Case, peers: list[Peer], repetition: int, quick
     for run in case.runs(quick):
         for peer in peers:
             if run.measures(peer):
-                print(
-                    f"{run.name} {repetition + 1}: {peer.name}  (load {os.getloadavg()[0]:.1f})",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                begin = time.monotonic()
                 bench.run(run, peer, repetition)
+                took = f"{time.monotonic() - begin:.1f} s, load {os.getloadavg()[0]:.1f}"
+                print(f"{run.name} {repetition + 1}: {peer.name} ({took})", file=sys.stderr, flush=True)
 
 
 def _write(
