@@ -19,7 +19,7 @@ if os.environ.get("DIE_AT_IMPORT"):
 def noisy_start() -> None:
     if os.environ.get("NOISY"):
         print("printed at import")
-        threading.Thread(target=lambda: print("printed by a thread")).start()
+        threading.Thread(target=lambda: print("printed by a thread\n", end="")).start()  # in one piece
         os.write(1, b"written from below\n")
         subprocess.run(["sh", "-c", "echo printed by a grandchild; echo complaint of a grandchild >&2"], check=True)
 
