@@ -86,7 +86,7 @@ def _latency(quick: bool) -> list[Run]:
 
 
 def _throughput(quick: bool) -> list[Run]:
-    given = {"workers": 2, "window": 64, "seconds": 0.5 if quick else 1.2}
+    given = {"workers": 2, "window": 64, "seconds": 0.4 if quick else 1.2}
     return [Run("throughput", "throughput", given, 60, _plain)]
 
 
@@ -101,7 +101,7 @@ def _large(quick: bool) -> list[Run]:
 
 
 def _crash(quick: bool) -> list[Run]:
-    given = {"kills": 3 if quick else 10, "limit_s": 2 if quick else 5}
+    given = {"kills": 3 if quick else 5, "limit_s": 2 if quick else 5}
     limit_s = 20 if quick else 60
     return [
         Run(f"crash {name}", "crash", {"workers": workers, **given}, limit_s, _processes)
@@ -133,7 +133,7 @@ def _chaos(quick: bool) -> list[Run]:
 
 
 def recycling_seconds(quick: bool) -> float:
-    return 6 if quick else 14
+    return 4 if quick else 14
 
 
 def _recycling(quick: bool) -> list[Run]:

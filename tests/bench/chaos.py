@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import functions
+from telling import done as all_measured
 from telling import emit
 
 HERE = Path(__file__).resolve().parent
@@ -193,6 +194,7 @@ def main() -> None:
     workers = given.pop("workers")
     peer: Peer = Ganger(workers) if name.startswith("ganger") else Deadpool(workers)
     storm(peer, **given)
+    all_measured()
     peer.close()
 
 

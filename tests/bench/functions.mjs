@@ -1,7 +1,9 @@
 // The functions that the Node peers, and a Ganger pool, run in their workers.
+import { isMainThread, threadId } from 'node:worker_threads'
+
 export const noop = (payload) => payload
 export const echo = (payload) => payload
 // Said to be async, because poolifier waits for no other.
 export const wait = async ({ ms }) => new Promise((done) => setTimeout(done, ms, ms))
 // After some time, so that every worker has to answer when as many are asked at once.
-export const pid = async ({ ms }) => new Promise((done) => setTimeout(done, ms, process.pid))
+export const pid = async ({ ms }) => new Promise((done) => setTimeout(done, ms, isMainThread ? process.pid : threadId))

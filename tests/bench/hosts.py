@@ -12,12 +12,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from kills import crash
+from kills import crash, living
 from pools import POOLS, Futures
 from telling import ask, done, emit
 
 TINY = {"a": 1}
-WARM_UP_S = 0.2
+WARM_UP_S = 0.4
+# A neighbour's busy moment spoils one of them.
+SLICES = 5
+# How long a pool may take to start the rest of its workers.
+STARTING_S = 5
 
 
 def latency(peer: Futures, workers: int, seconds: float, calls: int) -> None:
@@ -38,10 +42,13 @@ def throughput(peer: Futures, workers: int, window: int, seconds: float) -> None
     del workers
     peer.through("noop", _until(WARM_UP_S, TINY), window)
     before = ask("cpu")
-    begin = time.perf_counter()
-    count = peer.through("noop", _until(seconds, TINY), window)
-    emit("rate", count / (time.perf_counter() - begin), "calls/s", count)
-    _cpu(before, count)
+    counts, rates = [], []
+    for _ in range(SLICES):
+        begin = time.perf_counter()
+        counts.append(peer.through("noop", _until(seconds / SLICES, TINY), window))
+        rates.append(counts[-1] / (time.perf_counter() - begin))
+    _cpu(before, sum(counts))
+    emit("rate", statistics.median(rates), "calls/s", sum(counts))
 
 
 def echo(peer: Futures, workers: int, bytes: int, window: int, seconds: float) -> None:
@@ -104,6 +111,7 @@ def main() -> None:
     peer = POOLS[name](given["workers"], given.pop("concurrency", 1))
     peer.call("noop", TINY)
     emit("first", (time.perf_counter() - begin) * 1000, "ms", 1)
+    living(peer, given["workers"], STARTING_S)
     cases: dict[str, Callable[..., None]] = {
         "latency": latency,
         "throughput": throughput,

@@ -45,7 +45,7 @@ async function callUntilResult(peer, end) {
 }
 
 /** The living workers, once there are as many as there should be; fewer if that takes too long. */
-async function living(peer, workers, limit_s) {
+export async function living(peer, workers, limit_s) {
   const end = performance.now() + limit_s * 1000
   let found = new Set()
   while (found.size < workers && performance.now() < end) {

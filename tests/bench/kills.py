@@ -21,7 +21,7 @@ TOGETHER_MS = 20
 def crash(peer: Futures, workers: int, kills: int, limit_s: float) -> None:
     times: list[float] = []
     lost = tried = 0
-    while tried < kills and len(crew := _crew(peer, workers, limit_s)) >= workers:
+    while tried < kills and len(crew := living(peer, workers, limit_s)) >= workers:
         tried += 1
         os.kill(crew[0], signal.SIGKILL)
         begin = time.perf_counter()
@@ -40,6 +40,16 @@ def crash(peer: Futures, workers: int, kills: int, limit_s: float) -> None:
         emit("start", statistics.median(starts), "ms", len(starts))
 
 
+def living(peer: Futures, workers: int, limit_s: float) -> list[int]:
+    """The living workers, once there are as many as there should be; fewer if that takes too long."""
+    end = time.perf_counter() + limit_s
+    found: set[int] = set()
+    while len(found) < workers and time.perf_counter() < end:
+        together = [_begin(lambda: peer.call("pid", {"ms": TOGETHER_MS})) for _ in range(2 * workers)]
+        found = {pid for answer in together if isinstance(pid := _end(answer, PATIENCE_S), int)}
+    return sorted(found)
+
+
 def _calls_until_result(peer: Futures, end: float) -> int:
     """How many calls failed or hung before one had a result; negative if none had."""
     failed = 0
@@ -49,16 +59,6 @@ def _calls_until_result(peer: Futures, end: float) -> int:
         failed += 1
         time.sleep(0.001)
     return -max(1, failed)
-
-
-def _crew(peer: Futures, workers: int, limit_s: float) -> list[int]:
-    """The living workers, once there are as many as there should be; fewer if that takes too long."""
-    end = time.perf_counter() + limit_s
-    found: set[int] = set()
-    while len(found) < workers and time.perf_counter() < end:
-        together = [_begin(lambda: peer.call("pid", {"ms": TOGETHER_MS})) for _ in range(2 * workers)]
-        found = {pid for answer in together if isinstance(pid := _end(answer, PATIENCE_S), int)}
-    return sorted(found)
 
 
 def _answer(call: Callable[[], object], patience_s: float) -> object:

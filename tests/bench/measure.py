@@ -101,16 +101,17 @@ class Conversation:
         self._host = subprocess.Popen(
             command, env=env, stdin=pipe, stdout=pipe, stderr=log, text=True, start_new_session=True
         )
-        self._limit = self._end_after(limit_s, f"no end after {limit_s:g} s")
+        limit = threading.Timer(limit_s, self._give_up, [f"no end after {limit_s:g} s"])
+        limit.daemon = True
+        limit.start()
         assert self._host.stdout
         for line in self._host.stdout:
             if line.startswith("{"):
                 self._hear(json.loads(line))
-        code = self._host.wait()
-        self._limit.cancel()
-        self._kill()
-        if code and not self._measured and not self.fault:
-            self.fault = "died"
+            if self._measured:
+                break
+        limit.cancel()
+        self._end()
 
     def _hear(self, line: dict[str, Any]) -> None:
         if "ask" in line:
@@ -121,8 +122,6 @@ class Conversation:
             self.fault = line["skip"]
         elif "done" in line:
             self._measured = True
-            self._limit.cancel()
-            self._limit = self._end_after(CLOSING_S)
         else:
             self.figures.append(line)
 
@@ -134,14 +133,22 @@ class Conversation:
             return None
         return self._watch.growth() if self._watch else None
 
-    def _end_after(self, seconds: float, fault: str = "") -> threading.Timer:
-        timer = threading.Timer(seconds, self._kill, [fault])
-        timer.daemon = True
-        timer.start()
-        return timer
+    def _end(self) -> None:
+        """A pool that is slow to close, or leaves something behind, has nothing to say any more."""
+        try:
+            self._host.wait(CLOSING_S)
+        except subprocess.TimeoutExpired:
+            pass
+        self._kill()
+        self._host.wait()
+        if not self._measured and not self.fault:
+            self.fault = "died"
 
-    def _kill(self, fault: str = "") -> None:
-        self.fault = self.fault or fault
+    def _give_up(self, fault: str) -> None:
+        self.fault = fault
+        self._kill()
+
+    def _kill(self) -> None:
         try:
             os.killpg(self._host.pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import model
-from telling import emit
+from telling import done, emit
 
 HERE = Path(__file__).resolve().parent
 # Between two calls, so that the caller is not what is measured.
@@ -95,6 +95,7 @@ def main() -> None:
     name, given = sys.argv[1], json.loads(sys.argv[3])
     peer = PEERS[name](given.pop("max_calls"))
     tell(serve(peer, **given))
+    done()
     peer.close()
 
 

@@ -71,7 +71,7 @@ def _words(text: str) -> list[str]:
 
 def _measure(bench: Bench, case: Case, peers: list[Peer], repetition: int, quick: bool) -> None:
     for host, child in FLOORS if case.name == "latency" else ():
-        bench.floor("latency", host, child, 500 if quick else 5000, repetition)
+        bench.floor("latency", host, child, 5000 if quick else 20_000, repetition)
     for run in case.runs(quick):
         for peer in peers:
             if run.measures(peer):
