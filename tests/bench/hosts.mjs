@@ -33,10 +33,10 @@ async function windowed({ call }, name, payload, window, more) {
 const until = (seconds, end = now() + seconds) => () => now() < end
 const times = (calls) => (count) => count < calls
 
-/** How long each of as many calls as fit takes, of three at least. */
+/** How long each of as many calls as fit takes, of two at least. */
 async function within(seconds, call, most = Infinity) {
   const took = []
-  for (const end = now() + seconds; took.length < 3 || (now() < end && took.length < most); ) took.push(await call())
+  for (const end = now() + seconds; took.length < 2 || (now() < end && took.length < most); ) took.push(await call())
   return took
 }
 
@@ -124,7 +124,7 @@ if (peer.skip) {
 }
 await peer.call('noop', TINY)
 emit('first', (now() - begin) * 1000, 'ms', 1)
-await living(peer, given.workers, STARTING_S)
+if (kind !== 'waits') await living(peer, given.workers, STARTING_S)
 await CASES[kind](peer, given)
 done()
 if (kind === 'crash') process.exit() // what was killed may never close

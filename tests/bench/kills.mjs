@@ -18,15 +18,15 @@ export async function crash(peer, { workers, kills, limit_s }) {
     tried++
     process.kill(crew[0], 'SIGKILL')
     const begin = performance.now()
-    const { failed, answered } = await callUntilResult(peer, begin + limit_s * 1000)
+    const failed = await callsUntilResult(peer, begin + limit_s * 1000)
+    if (failed === undefined) break
     lost += failed
-    if (!answered) break
     times.push(performance.now() - begin)
   }
   emit('kills', kills, 'kills', 1)
   emit('recovered', times.length, 'kills', tried)
-  emit('lost', lost / Math.max(1, tried), 'calls', tried)
   if (times.length) {
+    emit('lost', lost / times.length, 'calls', times.length)
     emit('next', median(times), 'ms', times.length)
     emit('slowest', Math.max(...times), 'ms', times.length)
   }
@@ -34,14 +34,15 @@ export async function crash(peer, { workers, kills, limit_s }) {
   if (starts.length) emit('start', median(starts), 'ms', starts.length)
 }
 
-async function callUntilResult(peer, end) {
+/** How many calls failed or hung before one had a result; undefined if none had. */
+async function callsUntilResult(peer, end) {
   let failed = 0
   while (performance.now() < end) {
-    if ((await answer(peer, 'noop', { a: 1 })) !== undefined) return { failed, answered: true }
+    if ((await answer(peer, 'noop', { a: 1 })) !== undefined) return failed
     failed++
     await sleep(1)
   }
-  return { failed, answered: false }
+  return undefined
 }
 
 /** The living workers, once there are as many as there should be; fewer if that takes too long. */

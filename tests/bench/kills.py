@@ -26,14 +26,14 @@ def crash(peer: Futures, workers: int, kills: int, limit_s: float) -> None:
         os.kill(crew[0], signal.SIGKILL)
         begin = time.perf_counter()
         failed = _calls_until_result(peer, begin + limit_s)
-        lost += abs(failed)
-        if failed < 0:
+        if failed is None:
             break
+        lost += failed
         times.append((time.perf_counter() - begin) * 1000)
     emit("kills", kills, "kills", 1)
     emit("recovered", len(times), "kills", tried)
-    emit("lost", lost / max(1, tried), "calls", tried)
     if times:
+        emit("lost", lost / len(times), "calls", len(times))
         emit("next", statistics.median(times), "ms", len(times))
         emit("slowest", max(times), "ms", len(times))
     if starts := peer.starts_ms()[workers:]:
@@ -50,15 +50,15 @@ def living(peer: Futures, workers: int, limit_s: float) -> list[int]:
     return sorted(found)
 
 
-def _calls_until_result(peer: Futures, end: float) -> int:
-    """How many calls failed or hung before one had a result; negative if none had."""
+def _calls_until_result(peer: Futures, end: float) -> int | None:
+    """How many calls failed or hung before one had a result; nothing if none had."""
     failed = 0
     while time.perf_counter() < end:
         if _answer(lambda: peer.call("noop", {"a": 1}), PATIENCE_S) is not None:
             return failed
         failed += 1
         time.sleep(0.001)
-    return -max(1, failed)
+    return None
 
 
 def _answer(call: Callable[[], object], patience_s: float) -> object:
