@@ -48,8 +48,10 @@ record! {
         pub batch: Option<BatchInfo>,
         /// JSON Schema of the input, or null.
         pub input: Value,
-        /// JSON Schema of the result, or null.
+        /// JSON Schema of the result, of a stream that of an item; or null.
         pub output: Value,
+        /// JSON Schema of an item of the stream that it reads beside its input; null if it reads none.
+        pub inputs: Value,
     }
 
     /// How calls may be gathered into one.
@@ -85,6 +87,7 @@ impl From<&Contract> for FunctionInfo {
             batch: contract.batch.map(|batch| BatchInfo { max: batch.max, wait_ms: batch.wait_ms }),
             input: json(&contract.input),
             output: json(&contract.output),
+            inputs: json(&contract.inputs),
         }
     }
 }

@@ -41,6 +41,8 @@ func TestContracts(t *testing.T) {
 	equal(t, contracts["count"].Kind, "stream")
 	equal(t, contracts["count"].Output, values{"type": "integer"})
 	equal(t, contracts["echo"].Input, values(nil))
+	equal(t, *contracts["sum"].Inputs, values{"type": "integer"})
+	equal(t, contracts["count"].Inputs, (*values)(nil))
 }
 
 func TestValuesComeBackAsTheyWent(t *testing.T) {

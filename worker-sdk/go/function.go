@@ -60,7 +60,7 @@ func StreamFunction[In, T any](
 func InputFunction[In, Item, Out any](
 	name string, run func(context.Context, In, *Inputs[Item]) (Out, error), options ...Option,
 ) Part {
-	return newOffer[In, Out](name, options, func(ctx context.Context, in *session.Run, call *Call) outcome {
+	made := newOffer[In, Out](name, options, func(ctx context.Context, in *session.Run, call *Call) outcome {
 		input, misfit := decodeInput[In](in)
 		if misfit != nil {
 			return outcome{report: misfit}
@@ -71,6 +71,8 @@ func InputFunction[In, Item, Out any](
 		}
 		return encodeOutput(result)
 	})
+	made.describeInputs(reflect.TypeFor[Item]())
+	return made
 }
 
 // DuplexFunction offers a function that takes a stream of items and gives another.
@@ -85,6 +87,7 @@ func DuplexFunction[In, Item, T any](
 		return ended(run(ctx, input, &Inputs[Item]{ctx, call}, &Stream[T]{ctx, call}))
 	})
 	made.contract.Kind = "stream"
+	made.describeInputs(reflect.TypeFor[Item]())
 	return made
 }
 
@@ -120,6 +123,14 @@ func (o *offer) describe(kind reflect.Type) map[string]any {
 	described, err := schema.Of(kind)
 	o.refuse(err)
 	return described
+}
+
+func (o *offer) describeInputs(item reflect.Type) {
+	described := o.describe(item)
+	if described == nil {
+		described = map[string]any{}
+	}
+	o.contract.Inputs = &described
 }
 
 func (o *offer) refuse(err error) {

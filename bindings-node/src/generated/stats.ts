@@ -176,8 +176,10 @@ export interface FunctionInfo {
   readonly batch: BatchInfo | null
   /** JSON Schema of the input, or null. */
   readonly input: unknown
-  /** JSON Schema of the result, or null. */
+  /** JSON Schema of the result, of a stream that of an item; or null. */
   readonly output: unknown
+  /** JSON Schema of an item of the stream that it reads beside its input; null if it reads none. */
+  readonly inputs: unknown
 }
 
 /** How calls may be gathered into one. */

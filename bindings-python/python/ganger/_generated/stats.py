@@ -255,8 +255,11 @@ class FunctionInfo(TypedDict):
     # JSON Schema of the input, or null.
     input: Any
 
-    # JSON Schema of the result, or null.
+    # JSON Schema of the result, of a stream that of an item; or null.
     output: Any
+
+    # JSON Schema of an item of the stream that it reads beside its input; None if it reads none.
+    inputs: Any
 
 
 class BatchInfo(TypedDict):

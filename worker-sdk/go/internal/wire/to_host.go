@@ -53,6 +53,8 @@ type Contract struct {
 	Batch       *Batch         `json:"batch"`
 	Input       map[string]any `json:"input,omitempty"`
 	Output      map[string]any `json:"output,omitempty"`
+	// Inputs describes an item of the input stream, if there is one; an empty map: it may be anything.
+	Inputs *map[string]any `json:"inputs"`
 }
 
 // Batch is how calls of a function may be gathered.

@@ -59,8 +59,10 @@ pub struct Contract {
     pub batch: Option<Batch>,
     /// JSON Schema of the input.
     pub input: Option<Value>,
-    /// JSON Schema of the result.
+    /// JSON Schema of the result, of a stream that of an item.
     pub output: Option<Value>,
+    /// JSON Schema of an item of its input stream; nothing if it reads none.
+    pub inputs: Option<Value>,
 }
 
 /// The body of a READY frame.
@@ -93,11 +95,12 @@ impl Contract {
             batch: None,
             input: None,
             output: None,
+            inputs: None,
         }
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.map(12);
+        writer.map(13);
         writer.str("name");
         writer.str(&self.name);
         writer.str("kind");
@@ -122,6 +125,8 @@ impl Contract {
         writer.nullable(self.input.as_ref(), Writer::value);
         writer.str("output");
         writer.nullable(self.output.as_ref(), Writer::value);
+        writer.str("inputs");
+        writer.nullable(self.inputs.as_ref(), Writer::value);
     }
 
     fn read(reader: &mut Reader<'_>) -> Outcome<Self> {
@@ -142,6 +147,7 @@ impl Contract {
                 "batch" => contract.batch = reader.nullable(read_batch)?,
                 "input" => contract.input = reader.nullable(super::log::read_free_map)?,
                 "output" => contract.output = reader.nullable(super::log::read_free_map)?,
+                "inputs" => contract.inputs = reader.nullable(super::log::read_free_map)?,
                 _ => reader.skip()?,
             }
             Ok(())

@@ -181,6 +181,7 @@ fn contract_meaning(contract: &Contract) -> Json {
         "timeout_ms": contract.timeout_ms.map(integer),
         "batch": contract.batch.map(|batch| json!({ "max": batch.max, "wait_ms": integer(batch.wait_ms) })),
         "input": free(contract.input.as_ref()), "output": free(contract.output.as_ref()),
+        "inputs": free(contract.inputs.as_ref()),
     })
 }
 
