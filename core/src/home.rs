@@ -29,13 +29,14 @@ pub(crate) struct SdkMissing {
     tried: Vec<PathBuf>,
 }
 
-fn homes() -> Vec<PathBuf> {
+/// The directories that parts may lie in, in the order in which they are tried.
+pub(crate) fn homes() -> Vec<PathBuf> {
     let of_environment = std::env::var_os("GANGER_HOME").map(PathBuf::from);
     let beside_program =
         || std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf));
     of_environment.into_iter().chain(HOME.get().cloned()).chain(beside_program()).collect()
 }
 
-fn list(paths: &[PathBuf]) -> String {
+pub(crate) fn list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }

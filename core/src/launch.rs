@@ -1,6 +1,7 @@
 //! From a pool's options to what is executed.
 
 mod interpreter;
+mod wasm;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,11 +9,21 @@ use std::path::{Path, PathBuf};
 pub use interpreter::{Language, set_own_interpreter};
 
 use crate::home::{SdkMissing, sdk_file};
+use crate::launch::wasm::WasmMissing;
 use crate::options::{PoolOptions, WorkerCommand};
 use crate::process::Launch;
 
+/// A part that comes with the library, or beside it, is not there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PartMissing {
+    #[error(transparent)]
+    Sdk(#[from] SdkMissing),
+    #[error(transparent)]
+    Wasm(#[from] WasmMissing),
+}
+
 /// What is executed for one worker of a pool with these options.
-pub(crate) fn launch(options: &PoolOptions) -> Result<Launch, SdkMissing> {
+pub(crate) fn launch(options: &PoolOptions) -> Result<Launch, PartMissing> {
     let variables = options.env.iter().map(|(name, value)| (name.into(), value.as_ref().map(OsString::from)));
     Ok(Launch {
         argv: argv(&options.worker)?,
@@ -58,14 +69,16 @@ fn inner_threads(options: &PoolOptions) -> impl Iterator<Item = (OsString, Optio
 /// The file or folder that a worker's code is in, if it is known to be one.
 pub(crate) fn code(options: &PoolOptions) -> Option<PathBuf> {
     let target = match &options.worker {
-        WorkerCommand::Python { target, .. } | WorkerCommand::Node { target, .. } => target,
+        WorkerCommand::Python { target, .. }
+        | WorkerCommand::Node { target, .. }
+        | WorkerCommand::Wasm { target, .. } => target,
         WorkerCommand::Command { argv } => argv.first()?,
     };
     let path = PathBuf::from(absolute(target));
     path.exists().then_some(path)
 }
 
-fn argv(worker: &WorkerCommand) -> Result<Vec<OsString>, SdkMissing> {
+fn argv(worker: &WorkerCommand) -> Result<Vec<OsString>, PartMissing> {
     match worker {
         WorkerCommand::Python { target, interpreter } => {
             let program = interpreter::program(Language::Python, interpreter.as_deref());
@@ -76,6 +89,10 @@ fn argv(worker: &WorkerCommand) -> Result<Vec<OsString>, SdkMissing> {
             let program = interpreter::program(Language::Node, executable.as_deref());
             let start = sdk_file(&["node/main.js", "node/dist/main.js"])?;
             Ok(vec![program, start.into(), absolute(target)])
+        }
+        WorkerCommand::Wasm { target, program, memory, fresh } => {
+            let program = wasm::program(program.as_deref())?;
+            Ok(wasm::argv(program, absolute(target), *memory, *fresh))
         }
         WorkerCommand::Command { argv } => Ok(argv.iter().map(OsString::from).collect()),
     }

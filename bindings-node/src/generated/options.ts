@@ -23,14 +23,34 @@ export interface PoolOptions {
    */
   node?: string | URL | null | undefined
   /**
+   * Workers that run WebAssembly: a module, or a folder of them. They may come from somebody who is not
+   * trusted: a module sees its input and nothing else. It takes the program `ganger-wasm`. A pool has one
+   * worker kind.
+   * @default none
+   */
+  wasm?: string | URL | null | undefined
+  /**
+   * The most memory that one instance of a WebAssembly module may have. An allocation beyond it fails inside
+   * the module. A worker has as many instances as it runs calls at once.
+   * @default 128MiB
+   */
+  wasmMemory?: Size | null | undefined
+  /**
+   * Gives each call a new instance of its WebAssembly module, so that nothing of one call is left for the
+   * next. Otherwise an instance serves one call after the other.
+   * @default false
+   */
+  wasmFresh?: boolean | null | undefined
+  /**
    * Workers that are a program of their own, built with any worker SDK: the program and its arguments. No
    * shell reads it.
    * @default none
    */
   command?: readonly string[] | null | undefined
   /**
-   * The Python or Node.js that runs `python` or `node` workers.
-   * @default the app's own if it is of that language, else the one on PATH
+   * The Python or Node.js that runs `python` or `node` workers, or the `ganger-wasm` that runs `wasm`
+   * workers.
+   * @default the app's own if it is of that language, else the one on PATH; the installed `ganger-wasm`
    */
   interpreter?: string | URL | null | undefined
   /**

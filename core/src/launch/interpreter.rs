@@ -74,7 +74,7 @@ fn resolve(language: Language, program: &str) -> PathBuf {
     path
 }
 
-fn find_on_path(program: &str) -> Option<PathBuf> {
+pub(super) fn find_on_path(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return std::path::absolute(program).ok();
     }

@@ -212,11 +212,20 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
         "Workers written in Python: a file, a folder whose files are modules, or the name of a module. A pool has one worker kind."),
     field("node", OptionKind::Path, NONE, |d, v| d.worker.node = Some(v.text()),
         "Workers written for Node.js: a file, or a folder whose files are modules. A pool has one worker kind."),
+    field("wasm", OptionKind::Path, NONE, |d, v| d.worker.wasm = Some(v.text()),
+        "Workers that run WebAssembly: a module, or a folder of them. They may come from somebody who is not trusted: a module sees its input and \
+         nothing else. It takes the program `ganger-wasm`. A pool has one worker kind."),
+    field("wasm_memory", SIZE, OptionDefault::Absent("128MiB"), |d, v| d.worker.wasm_memory = Some(v.size()),
+        "The most memory that one instance of a WebAssembly module may have. An allocation beyond it fails inside the module. A worker has as many \
+         instances as it runs calls at once."),
+    field("wasm_fresh", OptionKind::Flag, OptionDefault::Absent("false"), |d, v| d.worker.wasm_fresh = v.flag(),
+        "Gives each call a new instance of its WebAssembly module, so that nothing of one call is left for the next. Otherwise an instance serves \
+         one call after the other."),
     field("command", OptionKind::Argv, NONE, |d, v| d.worker.command = Some(v.list()),
         "Workers that are a program of their own, built with any worker SDK: the program and its arguments. No shell reads it."),
-    field("interpreter", OptionKind::Path, OptionDefault::Absent("the app's own if it is of that language, else the one on PATH"),
+    field("interpreter", OptionKind::Path, OptionDefault::Absent("the app's own if it is of that language, else the one on PATH; the installed `ganger-wasm`"),
         |d, v| d.worker.interpreter = Some(v.text()),
-        "The Python or Node.js that runs `python` or `node` workers."),
+        "The Python or Node.js that runs `python` or `node` workers, or the `ganger-wasm` that runs `wasm` workers."),
     field("name", OptionKind::Text, OptionDefault::Absent("from the worker's file or module"), |d, v| d.name = Some(v.text()),
         "What events, errors and workers call the pool."),
     field("workers", OptionKind::Count { min: 0, max: 4_096 }, OptionDefault::Absent("usable CPUs"), |d, v| d.options.workers = Some(v.count()),

@@ -46,8 +46,11 @@ fn every_row_can_be_set_in_every_language() {
         }
         for row in pool_options() {
             let mut given = json!({ "python": "p.py", surface.spell(row.name): example(row.kind) });
-            if matches!(row.name, "node" | "command") {
+            if matches!(row.name, "node" | "command" | "wasm" | "wasm_memory" | "wasm_fresh") {
                 given.as_object_mut().unwrap().remove("python");
+            }
+            if row.name.starts_with("wasm_") {
+                given["wasm"] = json!("w.wasm");
             }
             let options = pool(given, surface).unwrap();
             let plain = PoolOptions::new(WorkerCommand::Python { target: "p.py".into(), interpreter: None });
@@ -164,7 +167,7 @@ fn an_unknown_option_is_named_with_the_nearest_known_one() {
     );
     assert_eq!(elsewhere.name(), "workers");
     // What does not exist yet is not silently taken.
-    for later in ["wasm", "arena"] {
+    for later in ["go", "arena"] {
         assert!(wrong(later, Surface::Node).starts_with("unknown option"), "{later}");
     }
 }
@@ -206,7 +209,11 @@ fn a_pool_has_exactly_one_worker_kind() {
         (json!({"python": "x", "node": "y"}), "node"),
         (json!({"python": "x", "command": ["y"]}), "command"),
         (json!({"node": "x", "command": ["y"]}), "command"),
+        (json!({"node": "x", "wasm": "y"}), "wasm"),
+        (json!({"wasm": "x", "command": ["y"]}), "command"),
         (json!({"command": ["x"], "interpreter": "python3"}), "interpreter"),
+        (json!({"python": "x", "wasmMemory": 64}), "wasmMemory"),
+        (json!({"python": "x", "wasmFresh": true}), "wasmFresh"),
     ] {
         assert_eq!(pool(several.clone(), Surface::Node).unwrap_err().name(), named, "{several}");
     }
@@ -214,6 +221,24 @@ fn a_pool_has_exactly_one_worker_kind() {
     assert_eq!(
         node,
         WorkerCommand::Node { target: "w.mjs".into(), executable: Some("/usr/bin/node".into()) }
+    );
+}
+
+#[test]
+fn a_wasm_worker_has_its_limits() {
+    let worker = |given: Value| pool(given, Surface::Python).unwrap().worker;
+    let wasm = |program: Option<&str>, memory, fresh| WorkerCommand::Wasm {
+        target: "p.wasm".into(),
+        program: program.map(str::to_owned),
+        memory,
+        fresh,
+    };
+    assert_eq!(worker(json!({"wasm": "p.wasm"})), wasm(None, None, false));
+    assert_eq!(
+        worker(
+            json!({"wasm": "p.wasm", "interpreter": "x/ganger-wasm", "wasm_memory": "64MiB", "wasm_fresh": true})
+        ),
+        wasm(Some("x/ganger-wasm"), Some(64 << 20), true)
     );
 }
 
@@ -250,6 +275,7 @@ fn a_pool_is_named_after_its_worker() {
         (json!({"python": "my.workers"}), "my.workers"),
         (json!({"python": "."}), "pool"),
         (json!({"node": "./thumbs.mjs"}), "thumbs"),
+        (json!({"wasm": "plugins/score.wasm"}), "score"),
         (json!({"command": ["/opt/hash", "-v"]}), "hash"),
         (json!({"python": "x", "name": "mine"}), "mine"),
     ] {

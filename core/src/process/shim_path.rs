@@ -70,7 +70,7 @@ fn search(places: &Places) -> Result<Shim, ShimMissing> {
     }
 }
 
-fn executable(path: &Path) -> bool {
+pub(crate) fn executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 

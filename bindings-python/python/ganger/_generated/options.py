@@ -33,13 +33,30 @@ class PoolOptions(TypedDict, total=False):
     # Default: none.
     node: Path | None
 
+    # Workers that run WebAssembly: a module, or a folder of them. They may come from somebody who is not
+    # trusted: a module sees its input and nothing else. It takes the program `ganger-wasm`. A pool has one
+    # worker kind.
+    # Default: none.
+    wasm: Path | None
+
+    # The most memory that one instance of a WebAssembly module may have. An allocation beyond it fails inside
+    # the module. A worker has as many instances as it runs calls at once.
+    # Default: 128MiB.
+    wasm_memory: Size | None
+
+    # Gives each call a new instance of its WebAssembly module, so that nothing of one call is left for the
+    # next. Otherwise an instance serves one call after the other.
+    # Default: false.
+    wasm_fresh: bool | None
+
     # Workers that are a program of their own, built with any worker SDK: the program and its arguments. No
     # shell reads it.
     # Default: none.
     command: Sequence[str] | None
 
-    # The Python or Node.js that runs `python` or `node` workers.
-    # Default: the app's own if it is of that language, else the one on PATH.
+    # The Python or Node.js that runs `python` or `node` workers, or the `ganger-wasm` that runs `wasm`
+    # workers.
+    # Default: the app's own if it is of that language, else the one on PATH; the installed `ganger-wasm`.
     interpreter: Path | None
 
     # What events, errors and workers call the pool.
