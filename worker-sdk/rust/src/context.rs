@@ -30,6 +30,8 @@ pub struct Place {
     pub generation: u32,
     /// How many calls may run side by side.
     pub concurrency: u32,
+    /// How long a call that is asked to stop may take, before the worker is killed.
+    pub cancel_grace: Duration,
     /// The device that this worker is bound to.
     pub device: Option<String>,
 }
@@ -220,6 +222,7 @@ impl From<&Welcome> for Place {
             worker: welcome.worker,
             generation: welcome.generation,
             concurrency: welcome.concurrency,
+            cancel_grace: Duration::from_millis(welcome.cancel_grace_ms),
             device: welcome.device.clone(),
         }
     }

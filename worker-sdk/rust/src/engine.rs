@@ -14,15 +14,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 
 use ganger_protocol::message::{ErrorReport, Welcome, code};
-use ganger_protocol::{Bytes, Encoding, Kind, Lane, Limits, VIOLATION_EXIT_CODE};
+use ganger_protocol::{Bytes, Encoding, Kind, Lane};
 
 use crate::arena::Arenas;
-use crate::context::{CallState, Context, Place, StartContext};
+use crate::context::{CallState, Context, Place};
 use crate::error::report_panic;
-use crate::function::{Body, Function, Input};
+use crate::function::{Body, Input};
 use crate::session::{Effect, Outcome, Run, Sent, Session};
 use crate::transport::{Arrival, LaneReader, LaneWriter};
-use crate::worker::{Shutdown, Startup, start_report};
+use crate::worker::{Load, Shutdown, Startup};
 
 const STACK_LENGTH: usize = 8 * 1024 * 1024;
 
@@ -38,7 +38,7 @@ pub(crate) struct Engine {
     readers: AtomicUsize,
     /// Threads that read or run calls, the main one included.
     threads: AtomicUsize,
-    functions: BTreeMap<String, Body>,
+    functions: OnceLock<BTreeMap<String, Body>>,
     shutdown: Mutex<Vec<Shutdown>>,
     place: OnceLock<Place>,
     arenas: OnceLock<Arenas>,
@@ -66,12 +66,11 @@ impl Engine {
         session: Session,
         data: UnixStream,
         control: UnixStream,
-        functions: Vec<Function>,
+        load: Load,
         startup: Vec<Startup>,
         shutdown: Vec<Shutdown>,
     ) -> ! {
         let twin = |stream: &UnixStream| stream.try_clone().expect("a descriptor can be copied");
-        let contracts: Vec<_> = functions.iter().map(|function| function.contract.clone()).collect();
         let engine = Arc::new(Self {
             state: Mutex::new(State { session, calls: BTreeMap::new() }),
             credit: Condvar::new(),
@@ -80,10 +79,7 @@ impl Engine {
             control_writer: Mutex::new(LaneWriter::new(twin(&control))),
             readers: AtomicUsize::new(0),
             threads: AtomicUsize::new(1),
-            functions: functions
-                .into_iter()
-                .map(|function| (function.contract.name, function.body))
-                .collect(),
+            functions: OnceLock::new(),
             shutdown: Mutex::new(shutdown),
             place: OnceLock::new(),
             arenas: OnceLock::new(),
@@ -92,7 +88,7 @@ impl Engine {
         });
         engine.flush();
         let welcome = engine.listen(control, data);
-        engine.load(&welcome, startup, contracts);
+        engine.load(&welcome, load, startup);
         engine.serve()
     }
 
@@ -151,32 +147,6 @@ impl Engine {
         receiver.recv().expect("the control thread never ends before the process")
     }
 
-    fn load(
-        &self,
-        welcome: &Welcome,
-        startup: Vec<Startup>,
-        contracts: Vec<ganger_protocol::message::Contract>,
-    ) {
-        self.place.get_or_init(|| Place::from(welcome));
-        if let Some(offered) = &welcome.shared_memory {
-            match Arenas::open(offered, welcome.max_payload) {
-                Ok(arenas) => drop(self.arenas.set(arenas)),
-                Err(error) => leave(&format!("the arenas that WELCOME names cannot be used: {error}")),
-            }
-        }
-        lock(&self.data_reader).set_limits(Limits { max_payload: welcome.max_payload, ..Limits::default() });
-        let start = StartContext { engine: self };
-        for hook in startup {
-            let failed = match catch_unwind(AssertUnwindSafe(|| hook(&start))) {
-                Ok(Ok(())) => continue,
-                Ok(Err((error, type_name))) => start_report(&error, type_name),
-                Err(panic) => report_panic(&*panic),
-            };
-            self.act(|state| state.session.load_failed(failed));
-        }
-        self.act(|state| state.session.loaded(contracts));
-    }
-
     /// Reads calls and runs them, until the process ends.
     fn serve(self: &Arc<Self>) -> ! {
         loop {
@@ -213,7 +183,8 @@ impl Engine {
     }
 
     fn run(self: &Arc<Self>, run: Run, call: Arc<CallState>) {
-        let body = self.functions.get(&call.function).expect("the session knows the same names");
+        let body = self.functions.get().and_then(|functions| functions.get(&call.function));
+        let body = body.expect("the session knows the same names");
         let context = Context { call: Arc::clone(&call), engine: Arc::clone(self) };
         let run = match self.bring_in(run) {
             Ok(run) => run,
@@ -354,6 +325,7 @@ impl Engine {
 
 #[cfg(feature = "async")]
 mod asynchronous;
+mod loading;
 
 fn flush_lane(
     writer: &Mutex<LaneWriter>,
@@ -375,12 +347,6 @@ fn flush_lane(
             std::process::exit(0);
         }
     }
-}
-
-/// The worker cannot go on as the protocol asks (R40).
-fn leave(complaint: &str) {
-    drop(writeln!(std::io::stderr(), "ganger-worker: {complaint}"));
-    std::process::exit(VIOLATION_EXIT_CODE);
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {

@@ -216,6 +216,10 @@ impl Input {
         Self { encoding: run.encoding, shape: run.shape, payload: run.payload }
     }
 
+    pub(crate) fn into_parts(self) -> (Encoding, ganger_protocol::message::Shape, Bytes) {
+        (self.encoding, self.shape, self.payload)
+    }
+
     fn decode<I: DeserializeOwned + 'static>(self) -> Result<I, Outcome> {
         decode_input(self.encoding, self.shape, &self.payload).map_err(Outcome::Failed)
     }

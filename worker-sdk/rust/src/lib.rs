@@ -52,6 +52,7 @@ mod arena;
 mod context;
 mod engine;
 mod error;
+mod foreign;
 mod function;
 mod nearest;
 mod payload;
@@ -61,7 +62,8 @@ mod worker;
 
 pub use context::{Context, Logger, Place, StartContext};
 pub use error::{BoxError, Cancelled, Failure};
+pub use foreign::Encoded;
 pub use function::{Function, Handler, Output};
-pub use ganger_protocol::message::{CancelReason, Exclusive, Level};
-pub use ganger_protocol::{Bytes, Value};
+pub use ganger_protocol::message::{CancelReason, Contract, ErrorReport, Exclusive, Level};
+pub use ganger_protocol::{Bytes, Encoding, Value};
 pub use worker::Worker;

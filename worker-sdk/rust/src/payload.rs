@@ -21,8 +21,27 @@ pub(crate) fn decode_input<I: DeserializeOwned + 'static>(
     match (encoding, shape) {
         (Encoding::Raw, _) => decode_raw(payload),
         (Encoding::MessagePack, Shape::Value) => decode_value(payload),
-        (Encoding::MessagePack, Shape::Arguments) => decode_arguments(payload),
-        (Encoding::Pickle5, _) => Err(misfit("$", "the input is pickled, which only Python workers read")),
+        (Encoding::MessagePack, Shape::Arguments) => decode_value(&the_one_argument(payload)?.encode()),
+        (Encoding::Pickle5, _) => Err(pickled()),
+    }
+}
+
+/// An input that somebody else decodes: one sound value in MessagePack, or raw bytes.
+pub(crate) fn undecoded_input(
+    encoding: Encoding,
+    shape: Shape,
+    payload: Bytes,
+) -> Reported<(Encoding, Bytes)> {
+    match (encoding, shape) {
+        (Encoding::MessagePack, Shape::Value) => match Value::check(&payload) {
+            Ok(()) => Ok((encoding, payload)),
+            Err(error) => Err(misfit("$", &error.to_string())),
+        },
+        (Encoding::MessagePack, Shape::Arguments) => {
+            Ok((encoding, the_one_argument(&payload)?.encode().into()))
+        }
+        (Encoding::Raw, _) => Ok((encoding, payload)),
+        (Encoding::Pickle5, _) => Err(pickled()),
     }
 }
 
@@ -59,20 +78,19 @@ fn decode_value<I: DeserializeOwned + 'static>(payload: &[u8]) -> Reported<I> {
     }
 }
 
-/// Rust functions have one input: a call with arguments fits if it has one, positional, or named ones that
+/// Functions have one input: a call with arguments fits if it has one, positional, or named ones that
 /// are the fields of a struct.
-fn decode_arguments<I: DeserializeOwned + 'static>(payload: &[u8]) -> Reported<I> {
+fn the_one_argument(payload: &[u8]) -> Reported<Value> {
     let both = Value::decode(payload).map_err(|error| misfit("$", &error.to_string()))?;
     let Value::List(parts) = both else { return Err(misfit("$", "not a list of arguments")) };
     match <[Value; 2]>::try_from(parts) {
         Ok([Value::List(mut positional), Value::Map(named)]) if positional.len() == 1 && named.is_empty() => {
-            decode_value(&positional.remove(0).encode())
+            Ok(positional.remove(0))
         }
         Ok([Value::List(positional), Value::Map(named)]) if positional.is_empty() => {
-            let input = if named.is_empty() { Value::Nil } else { Value::Map(named) };
-            decode_value(&input.encode())
+            Ok(if named.is_empty() { Value::Nil } else { Value::Map(named) })
         }
-        _ => Err(misfit("$", "a Rust function takes one input: give one positional argument, or named ones")),
+        _ => Err(misfit("$", "this function takes one input: give one positional argument, or named ones")),
     }
 }
 
@@ -100,6 +118,10 @@ fn unencodable<T>(path: &str, message: &str) -> Box<ErrorReport> {
     let mut report = ErrorReport::new(code::INVALID_RESULT, std::any::type_name::<T>(), message);
     report.path = Some(path.to_owned());
     Box::new(report)
+}
+
+fn pickled() -> Box<ErrorReport> {
+    misfit("$", "the input is pickled, which only Python workers read")
 }
 
 fn misfit(path: &str, message: &str) -> Box<ErrorReport> {

@@ -15,10 +15,15 @@ use crate::transport::{self, Lanes};
 pub(crate) type Startup = Box<dyn FnOnce(&StartContext<'_>) -> Result<(), (BoxError, &'static str)> + Send>;
 pub(crate) type Shutdown = Box<dyn FnOnce() + Send>;
 
+/// Gives the functions of a worker, when its code is loaded.
+pub(crate) type Load = Box<dyn FnOnce(&StartContext<'_>) -> Result<Vec<Function>, Box<ErrorReport>> + Send>;
+
 /// A worker: its functions and its hooks.
 #[derive(Default)]
 #[must_use = "a worker does nothing until it runs"]
 pub struct Worker {
+    pub(crate) identity: Identity,
+    pub(crate) load: Option<Load>,
     functions: Vec<Function>,
     startup: Vec<Startup>,
     shutdown: Vec<Shutdown>,
@@ -104,14 +109,30 @@ impl Worker {
         };
         watch_panics();
         let Lanes { data, control, attach } = lanes;
-        let session = Session::new(hello(attach.is_none()), attach);
-        Engine::start(session, data, control, self.functions, self.startup, self.shutdown)
+        let session = Session::new(hello(self.identity, attach.is_none()), attach);
+        let functions = self.functions;
+        let load = self.load.unwrap_or_else(|| Box::new(|_| Ok(functions)));
+        Engine::start(session, data, control, load, self.startup, self.shutdown)
     }
 }
 
 impl std::fmt::Debug for Worker {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Worker").field("functions", &self.functions).finish_non_exhaustive()
+    }
+}
+
+/// What a worker says of itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity {
+    pub(crate) language: &'static str,
+    pub(crate) program: &'static str,
+    pub(crate) version: &'static str,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self { language: LANGUAGE, program: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") }
     }
 }
 
@@ -127,13 +148,13 @@ pub(crate) fn attach_with(token: String) -> Attach {
 }
 
 /// A worker that joins by itself has inherited nothing.
-fn hello(inherits: bool) -> Hello {
+fn hello(identity: Identity, inherits: bool) -> Hello {
     Hello {
         min_version: VERSION,
         max_version: VERSION,
-        sdk: env!("CARGO_PKG_NAME").to_owned(),
-        sdk_version: env!("CARGO_PKG_VERSION").to_owned(),
-        language: LANGUAGE.to_owned(),
+        sdk: identity.program.to_owned(),
+        sdk_version: identity.version.to_owned(),
+        language: identity.language.to_owned(),
         pid: std::process::id().into(),
         shared_memory: inherits,
     }
