@@ -1,8 +1,8 @@
-"""Gathers beside the native module what the core looks for there: the shim and the worker SDKs.
+"""Gathers beside the native module what the core looks for there, the shim and the worker SDKs, and for a wheel the command.
 
     python stage.py [debug|release]
 
-Run it after `cargo build -p ganger-shim` and before a wheel is built.
+Run it after `cargo build -p ganger-shim -p ganger-cli` and before a wheel is built.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ def stage(profile: str) -> None:
         replace(file, HOME / "node" / file.name)
 
 
+def stage_command(profile: str) -> None:
+    replace(TARGET / profile / "ganger", HOME / "ganger")
+
+
 def replace(source: Path, target: Path) -> None:
     """Puts a new file in the place of the old one, which may be in use."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -42,4 +46,6 @@ def mirror(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    stage(sys.argv[1] if len(sys.argv) > 1 else "debug")
+    chosen = sys.argv[1] if len(sys.argv) > 1 else "debug"
+    stage(chosen)
+    stage_command(chosen)

@@ -1,4 +1,5 @@
-// Puts beside each other in dist/ what the core looks for there: the native module, the shim and the worker SDKs.
+// Puts beside each other in dist/ what the core looks for there, the native module, the shim and the worker SDKs, and with `--command`
+// the command `ganger`.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
@@ -14,6 +15,7 @@ const library = process.platform === 'darwin' ? 'libganger_node.dylib' : 'libgan
 mkdirSync(dist, { recursive: true })
 replace(join(built, library), join(dist, 'ganger.node'))
 replace(join(built, 'ganger-shim'), join(dist, 'ganger-shim'))
+if (process.argv.includes('--command')) replace(join(built, 'ganger'), join(dist, 'ganger'))
 stagePython()
 stageNode()
 

@@ -19,7 +19,7 @@ def main() -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
     build_npm("worker-sdk/node", "build")
-    build_npm("bindings-node", "build:release")
+    build_npm("bindings-node", "build:package")
     run([sys.executable, "bindings-python/stage.py", "release"])
     maturin = [sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", str(DIST)]
     run([*maturin, "--interpreter", sys.executable], ROOT / "bindings-python")

@@ -84,6 +84,9 @@ def test_the_npm_package_runs_the_readme_with_python_workers_that_nobody_install
     (place / "bin" / "python3").symlink_to(python)
     environment = bare_environment(place, node_program())
     assert run(["bin/node", "app.mjs"], place, environment) == printed("app.mjs")
+    command = "node_modules/.bin/ganger"
+    assert run([command, "call", "workers/", "prices.convert", '{"amount": 3}'], place, environment) == ["3.3"]
+    assert run([command, "functions", "workers/prices.py"], place, environment)[0].startswith("convert(")
 
 
 def test_the_wheels_run_the_readme(place: Path) -> None:
@@ -93,6 +96,9 @@ def test_the_wheels_run_the_readme(place: Path) -> None:
     run(["venv/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wheels], place)
     environment = bare_environment(place)
     assert run(["venv/bin/python", "app.py"], place, environment) == printed("app.py")
+    call = ["call", "workers/prices.py", "convert", '{"amount": 3}']
+    assert run(["venv/bin/ganger", *call], place, environment) == ["3.3"]
+    assert run(["venv/bin/python", "-m", "ganger", *call], place, environment) == ["3.3"]
 
 
 def test_a_wheel_runs_node_workers_that_nobody_installed(place: Path) -> None:

@@ -1,0 +1,38 @@
+//! The command `ganger`: calls a worker's functions, lists them, and checks that a worker keeps the protocol.
+
+mod arguments;
+mod call;
+mod failure;
+mod functions;
+mod home;
+mod host;
+mod input;
+mod interrupt;
+mod json;
+mod output;
+mod signature;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    // Workers are started through this very program where no shim lies beside it.
+    ganger::shim::run_if_asked();
+    let arguments = Arguments::parse();
+    home::find(arguments.own_python);
+    let done = match arguments.command {
+        Command::Call(arguments) => call::run(&arguments),
+        Command::Functions(arguments) => functions::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell();
+            failure.exit_code().into()
+        }
+    }
+}

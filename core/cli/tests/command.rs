@@ -1,0 +1,220 @@
+//! `ganger call` and `ganger functions` as a shell sees them: what they print where, and their exit codes.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+const PRICES: &str = r#"
+import os, sys, time
+from ganger_worker import action, context
+
+@action(idempotent=True, timeout=5, summary="Converts a price")
+def convert(amount: float, rate: float = 1.1) -> float:
+    return round(amount * rate, 2)
+
+@action
+def count(to: int):
+    yield from range(to)
+
+@action
+def echo(value):
+    return value
+
+@action
+def fail(reason: str) -> None:
+    raise ValueError(reason)
+
+@action
+def leave(code: int) -> None:
+    os._exit(code)
+
+@action
+def say(text: str) -> None:
+    print(text)
+    context.log.warning("logged " + text)
+
+@action
+def wait(path: str) -> str:
+    open(path, "w").close()
+    while not context.cancelled:
+        time.sleep(0.002)
+    open(path + ".stopped", "w").close()
+    return "stopped"
+"#;
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("there is room");
+        std::fs::write(folder.path().join("prices.py"), PRICES).expect("it can be written");
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let sdks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worker-sdk");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ganger"));
+        command.args(arguments).current_dir(self.folder.path()).env("GANGER_HOME", sdks);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.command(arguments).output().expect("it runs").into()
+    }
+
+    fn call(&self, arguments: &[&str]) -> Ran {
+        self.run(&[&["call", "prices.py"], arguments].concat())
+    }
+}
+
+#[derive(Debug)]
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    fn gives(self, stdout: &str) {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(0), stdout), "{}", self.stderr);
+    }
+
+    #[track_caller]
+    fn fails(self, code: i32, parts: &[&str]) {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} in {}", self.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_result_is_json_on_stdout() {
+    let place = Place::new();
+    place.call(&["convert", r#"{"amount": 3}"#]).gives("3.3\n");
+    place.call(&["prices.convert", r#"{"amount": 3, "rate": 2.5}"#]).gives("7.5\n");
+    place.call(&["echo", r#"{"$bytes": "00ff"}"#]).gives("{\"$bytes\":\"00ff\"}\n");
+    place.call(&["echo", "-5"]).gives("-5\n");
+    place.call(&["--raw", "echo", "as it is"]).gives("as it is");
+}
+
+#[test]
+fn a_stream_is_a_line_an_item() {
+    let place = Place::new();
+    place.call(&["count", "3"]).gives("0\n1\n2\n");
+    place.call(&["prices.count", "2"]).gives("0\n1\n");
+}
+
+#[test]
+fn input_comes_from_a_file_or_stdin_too() {
+    let place = Place::new();
+    std::fs::write(place.path("input.json"), "[1, 2]").unwrap();
+    place.call(&["echo", "@input.json"]).gives("[1,2]\n");
+    let mut child = place.command(&["call", "prices.py", "echo", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"\"piped\"").unwrap();
+    Ran::from(child.wait_with_output().unwrap()).gives("\"piped\"\n");
+}
+
+#[test]
+fn what_the_worker_says_goes_to_stderr() {
+    let place = Place::new();
+    let ran = place.call(&["say", "\"hello\""]);
+    assert!(
+        ran.stderr.contains("hello\n") && ran.stderr.contains("[warning] logged hello"),
+        "{}",
+        ran.stderr
+    );
+    ran.gives("null\n");
+    let quiet = place.call(&["--quiet", "say", "\"hello\""]);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn exit_codes_tell_whose_fault_it_was() {
+    let place = Place::new();
+    place
+        .call(&["fail", "\"no such price\""])
+        .fails(1, &["CALL_FAILED ValueError: no such price", "raise ValueError"]);
+    place.call(&["convrt"]).fails(2, &["NO_SUCH_FUNCTION", "convert", "ganger functions"]);
+    place.call(&["echo", "hello"]).fails(2, &["no JSON", "'\"hello\"'"]);
+    place.call(&["echo", "--timeout", "5"]).fails(2, &["timeout", "\"10s\""]);
+    place.call(&["echo", "--option", "max_paylod=1mb"]).fails(2, &["max_payload"]);
+    place.call(&["leave", "7"]).fails(3, &["WORKER_CRASHED", "exited with code 7"]);
+    place.run(&["call", "echo", "--", "false"]).fails(3, &["START_FAILED", "code 1"]);
+    place.run(&["call", "prices.pi", "echo"]).fails(2, &["python:prices.pi"]);
+    place.run(&["call", "prices.py"]).fails(2, &["which function"]);
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_stopped() {
+    let place = Place::new();
+    let path = place.path("began").display().to_string();
+    let input = json!(path).to_string();
+    place.call(&["wait", &input, "--timeout", "700ms"]).fails(124, &["TIMEOUT", "--timeout"]);
+}
+
+#[test]
+fn ctrl_c_cancels_the_call_and_the_worker_stops() {
+    let place = Place::new();
+    let began = place.path("began");
+    let input = json!(began.display().to_string()).to_string();
+    let child = place.command(&["call", "prices.py", "wait", &input]).spawn().unwrap();
+    until(|| began.exists());
+    interrupt(&child);
+    Ran::from(child.wait_with_output().unwrap()).fails(130, &["interrupted"]);
+    assert!(place.path("began.stopped").exists(), "the function was not asked to stop");
+}
+
+#[test]
+fn functions_are_listed_for_people_and_for_programs() {
+    let place = Place::new();
+    let listed = place.run(&["functions", "prices.py"]);
+    let line = listed.stdout.lines().next().unwrap().to_owned();
+    for part in [
+        "convert(amount: number, rate: number = 1.1) -> number",
+        "idempotent, timeout 5s",
+        "Converts a price",
+    ] {
+        assert!(line.contains(part), "{part:?} in {line}");
+    }
+    let listed = place.run(&["functions", "--json", "prices.py"]);
+    let functions: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let names: Vec<_> =
+        functions.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["convert", "count", "echo", "fail", "leave", "say", "wait"]);
+    assert_eq!(functions[0]["input"]["properties"]["amount"]["type"], "number");
+    assert_eq!(functions[1]["kind"], "stream");
+}
+
+fn interrupt(child: &Child) {
+    let status =
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
+    assert!(status.success());
+}
+
+#[track_caller]
+fn until(condition: impl Fn() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < limit, "it never became so");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
