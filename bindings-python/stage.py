@@ -1,4 +1,4 @@
-"""Gathers beside the native module what the core looks for there, the shim and the worker SDKs, and for a wheel the command.
+"""Gathers beside the native module what lies there: the shim, the worker SDKs, and in a wheel the command.
 
     python stage.py [debug|release]
 

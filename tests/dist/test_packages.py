@@ -23,7 +23,7 @@ SNIPPET = re.compile(r"<!-- (?P<file>[\w./-]+) -->\n```\w+\n(?P<text>.*?)```", r
 def snippets() -> dict[str, str]:
     """The README's code blocks that are files: an HTML comment before the block gives the name."""
     found = {match["file"]: match["text"] for match in SNIPPET.finditer((ROOT / "README.md").read_text())}
-    assert {"workers/prices.py", "app.mjs", "app.py"} <= found.keys()
+    assert {"workers/prices.py", "app.mjs", "app.py", "command.sh"} <= found.keys()
     return found
 
 
@@ -52,6 +52,10 @@ def bare_environment(place: Path, *programs: Path) -> dict[str, str]:
             link.symlink_to(program)
     assert not (tools / "cargo").exists()
     return {"PATH": str(tools), "HOME": str(place), "LANG": "C.UTF-8"}
+
+
+def with_folder(environment: dict[str, str], folder: Path) -> dict[str, str]:
+    return {**environment, "PATH": f"{folder}{os.pathsep}{environment['PATH']}"}
 
 
 def run(command: list[str], place: Path, environment: dict[str, str] | None = None) -> list[str]:
@@ -84,9 +88,9 @@ def test_the_npm_package_runs_the_readme_with_python_workers_that_nobody_install
     (place / "bin" / "python3").symlink_to(python)
     environment = bare_environment(place, node_program())
     assert run(["bin/node", "app.mjs"], place, environment) == printed("app.mjs")
-    command = "node_modules/.bin/ganger"
-    assert run([command, "call", "workers/", "prices.convert", '{"amount": 3}'], place, environment) == ["3.3"]
-    assert run([command, "functions", "workers/prices.py"], place, environment)[0].startswith("convert(")
+    assert run(["sh", "command.sh"], place, with_folder(environment, place / "node_modules/.bin")) == printed(
+        "command.sh"
+    )
 
 
 def test_the_wheels_run_the_readme(place: Path) -> None:
@@ -96,8 +100,10 @@ def test_the_wheels_run_the_readme(place: Path) -> None:
     run(["venv/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wheels], place)
     environment = bare_environment(place)
     assert run(["venv/bin/python", "app.py"], place, environment) == printed("app.py")
+    assert run(["sh", "command.sh"], place, with_folder(environment, place / "venv/bin")) == printed(
+        "command.sh"
+    )
     call = ["call", "workers/prices.py", "convert", '{"amount": 3}']
-    assert run(["venv/bin/ganger", *call], place, environment) == ["3.3"]
     assert run(["venv/bin/python", "-m", "ganger", *call], place, environment) == ["3.3"]
 
 

@@ -1,4 +1,4 @@
-"""The console script `ganger`: hands over to the program of that name, which lies beside the native module."""
+"""The console script `ganger`: becomes the program of that name beside the native module."""
 
 from __future__ import annotations
 
