@@ -97,7 +97,7 @@ impl Pool {
                 }
             };
             let options = options::call(options)?;
-            self.send(py, Call { function: function.into(), input, options }, wait)
+            self.send(py, Call { function: function.into(), input, options, on_progress: None }, wait)
         })
     }
 
@@ -342,10 +342,10 @@ impl Pool {
         let function: Arc<str> = function.into();
         if let Ok(block) = value.cast::<Block>() {
             let input = block.get().input()?;
-            return Ok(Call { function, input, options: options::call(options)? });
+            return Ok(Call { function, input, options: options::call(options)?, on_progress: None });
         }
         match encode::input(value, &self.core) {
-            Ok(input) => Ok(Call { function, input, options: options::call(options)? }),
+            Ok(input) => Ok(Call { function, input, options: options::call(options)?, on_progress: None }),
             Err(refused) => {
                 let failure = refused.into_error(ErrorCode::InvalidInput, Some(function));
                 Err(error::exception(value.py(), &failure))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 pub use ganger_protocol::Encoding;
-pub use ganger_protocol::message::Shape;
+pub use ganger_protocol::message::{Progress, Shape};
 
 use crate::arena::{Block, ResultBlock};
 use crate::error::Error;
@@ -64,7 +64,7 @@ pub(crate) enum Place {
     Result(ResultBlock),
 }
 
-/// What a function answered.
+/// What a function answered, or one item of a stream.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// How `payload` is encoded.
@@ -116,6 +116,29 @@ pub type Gathered = Box<dyn FnOnce(Vec<(u32, Outcome)>) + Send>;
 /// Told that something is so, or why it will never be. The same holds as for a [`Completion`].
 pub type Waiter = Box<dyn FnOnce(Result<(), Box<Error>>) + Send>;
 
+/// Told how far a call is, each time that its function says so (`context.progress`). Clones are the same observer.
+#[derive(Clone)]
+pub struct ProgressObserver(Arc<dyn Fn(&Progress) + Send + Sync>);
+
+impl ProgressObserver {
+    /// `observe` gets what is done, of how much if that is known, and a line for people: in the order sent, and all before the call's outcome. Only
+    /// a call that its app gives up, or that runs out of time, may be settled while the last is being told. It runs on the IO thread: it must be
+    /// quick and must not run an app's code. A function may say it a million times; who hands it on needs to keep the latest only.
+    pub fn new(observe: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(observe))
+    }
+
+    pub(crate) fn tell(&self, progress: &Progress) {
+        (self.0)(progress);
+    }
+}
+
+impl std::fmt::Debug for ProgressObserver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProgressObserver").finish_non_exhaustive()
+    }
+}
+
 /// One call to be made.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -125,11 +148,13 @@ pub struct Call {
     pub input: Input,
     /// How.
     pub options: CallOptions,
+    /// Who is told how far it is.
+    pub on_progress: Option<ProgressObserver>,
 }
 
 impl Call {
     /// A call with every option at the pool's default.
     pub fn new(function: &str, input: Input) -> Self {
-        Self { function: function.into(), input, options: CallOptions::default() }
+        Self { function: function.into(), input, options: CallOptions::default(), on_progress: None }
     }
 }

@@ -209,7 +209,11 @@ impl Books {
     fn bury(&mut self, worker: WorkerId, remains: Remains, now: Timestamp, aftermath: &mut Aftermath) {
         let Some(member) = self.crew.remove(&worker) else { return };
         let begun_by_none = member.link().map_or_else(Vec::new, |link| link.close());
-        let unwritten = begun_by_none.iter().filter_map(|seq| member.in_flight.get(seq).copied()).collect();
+        let unwritten = begun_by_none
+            .iter()
+            .filter_map(|seq| member.in_flight.get(seq))
+            .map(|flight| flight.call)
+            .collect();
         let exit = remains.exit;
         let record = death::record(worker, &member, remains, now);
         let was_ready = matches!(member.handshake, Handshake::Ready(..));

@@ -47,11 +47,14 @@ pub mod shape;
 mod shared;
 pub mod shim;
 pub mod stats;
+mod stream;
 mod timer;
 mod watch;
 
 pub use arena::{Block, Reservation, ResultBlock, SHARED_MEMORY_THRESHOLD};
-pub use call::{Call, Completion, Encoding, Gathered, Input, Outcome, Reply, Shape, Waiter};
+pub use call::{
+    Call, Completion, Encoding, Gathered, Input, Outcome, Progress, ProgressObserver, Reply, Shape, Waiter,
+};
 pub use endpoint::Invitation;
 pub use error::Error;
 pub use function_info::{BatchInfo, Exclusive, FunctionInfo, FunctionKind};
@@ -61,3 +64,4 @@ pub use home::set_home;
 pub use launch::{Language, set_own_interpreter};
 pub use pool::Pool;
 pub use shared::WaitId;
+pub use stream::{Batch, Inputs, Sent, Stream, Wake};

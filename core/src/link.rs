@@ -28,7 +28,7 @@ pub(crate) trait Listener: Send + Sync + 'static {
     /// Frames that became whole in one turn.
     fn frames(&self, lane: Lane, frames: Vec<Frame>);
     /// One call's answer was too large; the lane goes on.
-    fn too_large(&self, seq: u64, length: u64, limit: u64);
+    fn too_large(&self, kind: Kind, seq: u64, length: u64, limit: u64);
     /// The worker broke the protocol. The last news of this lane.
     fn violated(&self, error: FrameError);
 }
@@ -105,7 +105,8 @@ impl Link {
         }
     }
 
-    fn push_returns(&self) {
+    /// Puts in line what the worker has not heard of blocks that are free.
+    pub(crate) fn push_returns(&self) {
         let returns = std::mem::take(&mut *self.returns.lock().unwrap_or_else(PoisonError::into_inner));
         if !returns.offsets.is_empty() {
             let body = Release { offsets: returns.offsets }.encode();
@@ -240,8 +241,8 @@ fn collect(
             Ok(Some(Some(frame))) => frames.push(frame),
             Ok(Some(None)) => {}
             Ok(None) => return Ok(()),
-            Err(FrameError::PayloadTooLarge { seq, length, limit, .. }) => {
-                listener.too_large(seq, length, limit)
+            Err(FrameError::PayloadTooLarge { seq, kind, length, limit }) => {
+                listener.too_large(kind, seq, length, limit)
             }
             Err(error) => return Err(error),
         }
@@ -265,7 +266,7 @@ mod tests {
             self.0.lock().unwrap().extend(frames.iter().map(|frame| frame.payload.len()));
         }
 
-        fn too_large(&self, seq: u64, _length: u64, _limit: u64) {
+        fn too_large(&self, _kind: Kind, seq: u64, _length: u64, _limit: u64) {
             panic!("the answer {seq} is not too large");
         }
 

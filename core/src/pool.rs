@@ -1,5 +1,7 @@
 //! What an app holds of a pool.
 
+mod streaming;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -17,7 +19,7 @@ use crate::gathering::Gathering;
 use crate::options::{PoolOptions, usable_cpus};
 use crate::process::ProcessTag;
 use crate::runtime;
-use crate::shared::{Closed, Condition, Shared, WaitId};
+use crate::shared::{Closed, Condition, Newcomer, Shared, Streams, WaitId};
 use crate::stats::{CallInfo, Stats};
 use crate::watch::Watch;
 
@@ -67,27 +69,12 @@ impl Pool {
         completion: Completion,
         admitted: Option<Box<dyn FnOnce() + Send>>,
     ) -> Option<CallId> {
-        let bytes = call.input.payload.len() as u64;
-        let refused = if !self.is_here() {
-            Some(Error::forked())
-        } else if bytes > self.options().max_payload {
-            Some(Error::payload_too_large("input", bytes, self.options().max_payload))
-        } else {
-            None
-        };
-        if let Some(error) = refused {
-            completion(Err(Box::new(Error { function: Some(call.function), ..error })));
-            if let Some(admitted) = admitted {
-                admitted();
-            }
-            return None;
-        }
-        Some(self.0.shared.submit(self.in_shared_memory(call), completion, admitted))
+        self.enter(call, completion, admitted, Streams::default())
     }
 
     /// A block of shared memory to fill with an input: for [`Input::shared`], which copies it no more. None: there is no room, or no shared memory.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
-        if self.is_here() { self.0.shared.arena()?.reserve(bytes) } else { None }
+        if self.is_here() { self.0.shared.reserve(bytes) } else { None }
     }
 
     /// Bytes as an input: copied once, to shared memory if they are long enough and there is room.
@@ -266,18 +253,31 @@ impl Pool {
         self.0.made_in.is_here()
     }
 
-    /// A large input moves to shared memory, if there is room: on the caller's thread, once for all attempts.
-    fn in_shared_memory(&self, mut call: Call) -> Call {
-        let Input { encoding, shape, payload, block, refused, view } = &call.input;
-        if block.is_none()
-            && !refused
-            && payload.len() >= SHARED_MEMORY_THRESHOLD
-            && let Some(mut room) = self.reserve(payload.len())
-        {
-            room.copy_from_slice(payload);
-            call.input = Input { view: *view, ..Input::shared(*encoding, *shape, room.freeze()) };
+    /// The one way in for calls of an app.
+    fn enter(
+        &self,
+        mut call: Call,
+        completion: Completion,
+        admitted: Option<Box<dyn FnOnce() + Send>>,
+        streams: Streams,
+    ) -> Option<CallId> {
+        let bytes = call.input.payload.len() as u64;
+        let refused = if !self.is_here() {
+            Some(Error::forked())
+        } else if bytes > self.options().max_payload {
+            Some(Error::payload_too_large("input", bytes, self.options().max_payload))
+        } else {
+            None
+        };
+        if let Some(error) = refused {
+            completion(Err(Box::new(Error { function: Some(call.function), ..error })));
+            if let Some(admitted) = admitted {
+                admitted();
+            }
+            return None;
         }
-        call
+        call.input = self.0.shared.in_shared_memory(call.input);
+        Some(self.0.shared.submit(Newcomer { call, completion, streams }, admitted))
     }
 
     /// `news` may help it to become so. None in a forked child, where `done` has been told why.

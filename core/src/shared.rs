@@ -14,6 +14,7 @@ mod loans;
 mod looking;
 mod past;
 mod settling;
+mod streaming;
 mod tally;
 mod telling;
 mod waits;
@@ -26,15 +27,16 @@ use ganger_scheduler::{CallId, CallSpec, Input as News, Timestamp, WorkerId};
 use tokio::runtime::Handle;
 
 pub(crate) use aftermath::Aftermath;
-pub(crate) use books::{Books, Closed, Handshake, Member, Obituary, Process};
+pub(crate) use books::{Books, Closed, Handshake, Member, Newcomer, Obituary, Process, Streams};
 pub(crate) use frames::WorkerNews;
-pub(crate) use loans::Loans;
+pub(crate) use loans::{Lender, Loans};
 pub(crate) use waits::Condition;
 pub use waits::WaitId;
 
-use crate::arena::{InputArena, SHARED_MEMORY_THRESHOLD};
-use crate::call::{Call, Completion};
+use crate::arena::{InputArena, Reservation, SHARED_MEMORY_THRESHOLD};
+use crate::call::{Call, Completion, Input};
 use crate::crew::Lanes;
+use crate::error::Error;
 use crate::events::Observers;
 use crate::launch::launch;
 use crate::options::PoolOptions;
@@ -97,6 +99,25 @@ impl Shared {
         self.lock_arena().clone()
     }
 
+    /// A block of shared memory. None: there is no room, or no shared memory.
+    pub(crate) fn reserve(&self, bytes: usize) -> Option<Reservation> {
+        self.arena()?.reserve(bytes)
+    }
+
+    /// A large input moves to shared memory, if there is room: on the caller's thread, once for all attempts.
+    pub(crate) fn in_shared_memory(&self, input: Input) -> Input {
+        let Input { encoding, shape, payload, block, refused, view } = &input;
+        if block.is_none()
+            && !refused
+            && payload.len() >= SHARED_MEMORY_THRESHOLD
+            && let Some(mut room) = self.reserve(payload.len())
+        {
+            room.copy_from_slice(payload);
+            return Input { view: *view, ..Input::shared(*encoding, *shape, room.freeze()) };
+        }
+        input
+    }
+
     /// The pool has ended. What is still looked at stays where it is.
     fn leave_arena(&self) {
         drop(self.lock_arena().take());
@@ -137,15 +158,13 @@ impl Shared {
     }
 
     /// A call enters. `admitted` is told when it has got room to wait, or is settled without.
-    pub(crate) fn submit(
-        &self,
-        asked: Call,
-        completion: Completion,
-        admitted: Option<Box<dyn FnOnce() + Send>>,
-    ) -> CallId {
+    pub(crate) fn submit(&self, newcomer: Newcomer, admitted: Option<Box<dyn FnOnce() + Send>>) -> CallId {
         self.step(|books, now, aftermath| {
-            let spec = self.spec(&asked, books);
-            let call = books.enter(asked, completion, now);
+            let asked = self.spec(&newcomer.call, books);
+            // What was yielded, or read, cannot be taken back.
+            let retries = if newcomer.streams.is_none() { asked.retries } else { 0 };
+            let spec = CallSpec { retries, ..asked };
+            let call = books.enter(newcomer, now);
             books.tell(now, News::Submit { call, spec }, aftermath);
             if let Some(admitted) = admitted {
                 books.tell_when_admitted(call, admitted, aftermath);
@@ -164,7 +183,9 @@ impl Shared {
             let mut calls = Vec::new();
             for (nth, worker) in books.scheduler.ready_workers().into_iter().enumerate() {
                 let spec = CallSpec { pinned: Some(worker), retries: 0, ..self.spec(asked, books) };
-                let call = books.enter(asked.clone(), completion(worker.index, nth), now);
+                let completion = completion(worker.index, nth);
+                let newcomer = Newcomer { call: asked.clone(), completion, streams: Streams::default() };
+                let call = books.enter(newcomer, now);
                 books.tell(now, News::Submit { call, spec }, aftermath);
                 calls.push(call);
             }
@@ -174,6 +195,11 @@ impl Shared {
 
     pub(crate) fn tell(&self, news: News) {
         self.step(|books, now, aftermath| books.tell(now, news, aftermath));
+    }
+
+    /// A call is cancelled, and settled with `error` if there is one.
+    pub(crate) fn give_up(&self, call: CallId, error: Option<Box<Error>>) {
+        self.step(|books, now, aftermath| books.give_up(call, error, now, aftermath));
     }
 
     pub(crate) fn clock_struck(&self) {

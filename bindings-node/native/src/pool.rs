@@ -260,7 +260,7 @@ impl NativePool {
                 None => self.pool.copied(Encoding::Raw, Shape::Value, bytes).as_view(),
             },
         };
-        Ok(Call { function, input, options })
+        Ok(Call { function, input, options, on_progress: None })
     }
 
     fn waiter(&self, number: f64) -> Waiter {

@@ -78,15 +78,19 @@ impl Outbox {
         if queue.shut {
             return;
         }
-        if self.chunked && frame.payload.len() > CHUNK_LENGTH {
-            let mut pieces = split_into_chunks(frame, CHUNK_LENGTH);
-            if let Some(first) = pieces.next() {
-                queue.append(first);
-            }
-            let rest = pieces.collect();
+        let length = if self.chunked { CHUNK_LENGTH } else { usize::MAX };
+        let mut pieces = split_into_chunks(frame, length);
+        let Some(first) = pieces.next() else { return };
+        // What follows a payload in pieces that is not whole yet waits for it: an item must not overtake its call.
+        if let Some(ahead) = queue.pieces_of(first.seq) {
+            ahead.push_back(first);
+            ahead.extend(pieces);
+            return;
+        }
+        queue.append(first);
+        let rest: VecDeque<Frame> = pieces.collect();
+        if !rest.is_empty() {
             queue.pieces.push_back(rest);
-        } else {
-            queue.append(frame);
         }
     }
 
@@ -205,6 +209,10 @@ impl Queue {
             self.buffers.push_back(Buffer { bytes: frame.head().into(), begins });
             self.buffers.push_back(Buffer { bytes: frame.payload, begins: None });
         }
+    }
+
+    fn pieces_of(&mut self, seq: u64) -> Option<&mut VecDeque<Frame>> {
+        self.pieces.iter_mut().find(|pieces| pieces.front().is_some_and(|piece| piece.seq == seq))
     }
 
     /// Brings in the next piece of a long payload once what came before it is on its way.

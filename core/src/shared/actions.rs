@@ -8,8 +8,9 @@ use ganger_protocol::{Frame, Kind, Lane};
 use ganger_scheduler::{Action, CallId, CancelReason, KillCause, Timestamp, WorkerId};
 
 use super::Aftermath;
-use super::books::{Books, Closed, Member, Process};
+use super::books::{Books, Closed, InFlight, Member, Process};
 use crate::sampler::OomKills;
+use crate::stream::Route;
 
 impl Books {
     pub(super) fn carry_out(&mut self, now: Timestamp, aftermath: &mut Aftermath) {
@@ -67,6 +68,7 @@ impl Books {
         now: Timestamp,
         aftermath: &mut Aftermath,
     ) {
+        let wants_inputs = self.reads_inputs(id);
         let (Some(member), Some(call)) = (self.crew.get_mut(&worker), self.calls.get_mut(&id)) else {
             return;
         };
@@ -74,7 +76,7 @@ impl Books {
         call.assigned_at = Some(now);
         member.last_seq += 1;
         let seq = member.last_seq;
-        member.in_flight.insert(seq, id);
+        member.in_flight.insert(seq, InFlight::new(id));
         let asked = &call.call;
         let trace = &asked.options.trace;
         let body = WireCall {
@@ -86,7 +88,23 @@ impl Books {
         };
         let frame = member.loans.carry(Frame::new(Kind::Call, seq).with_body(body.encode()), &asked.input);
         link.push(Lane::Data, frame);
+        let route = || Route { link: Arc::downgrade(&link), seq, lender: member.loans.lender() };
+        if let Some(unread) = &call.streams.unread {
+            unread.begin(route());
+        }
+        match &call.streams.supply {
+            Some(supply) => supply.begin(route()),
+            None if wants_inputs => link.push(Lane::Data, Frame::new(Kind::InputEnd, seq)),
+            None => {}
+        }
         aftermath.flush(link);
+    }
+
+    /// Whether the function waits for the end of an input stream. One that no contract names might.
+    fn reads_inputs(&self, call: CallId) -> bool {
+        let function = self.calls.get(&call).map(|pending| &pending.call.function);
+        let contract = function.and_then(|function| self.contracts.get(&**function));
+        contract.is_none_or(|contract| contract.inputs.is_some())
     }
 
     fn ask_to_stop(

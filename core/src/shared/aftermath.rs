@@ -5,12 +5,13 @@ use std::sync::Arc;
 use ganger_scheduler::WorkerId;
 
 use super::Shared;
-use crate::call::{Completion, Outcome, Waiter};
+use crate::call::{Completion, Outcome, Progress, ProgressObserver, Waiter};
 use crate::crew::{self, Lanes};
 use crate::error::Error;
 use crate::events::{Event, Observers};
 use crate::link::Link;
 use crate::process::WorkerProcess;
+use crate::stream::Wake;
 
 /// Collected under the lock, done without it.
 #[derive(Default)]
@@ -19,6 +20,9 @@ pub(crate) struct Aftermath {
     spawns: Vec<WorkerId>,
     attachments: Vec<(WorkerId, Lanes)>,
     kills: Vec<Arc<WorkerProcess>>,
+    /// Who waits for items or credit.
+    woken: Vec<Wake>,
+    progress: Vec<(ProgressObserver, Progress)>,
     settled: Vec<(Completion, Outcome)>,
     events: Vec<Event>,
     ended: Vec<Box<dyn FnOnce() + Send>>,
@@ -44,6 +48,14 @@ impl Aftermath {
 
     pub(super) fn kill(&mut self, process: Arc<WorkerProcess>) {
         self.kills.push(process);
+    }
+
+    pub(super) fn wake(&mut self, wake: Option<Wake>) {
+        self.woken.extend(wake);
+    }
+
+    pub(super) fn tell_progress(&mut self, observer: ProgressObserver, progress: Progress) {
+        self.progress.push((observer, progress));
     }
 
     pub(super) fn settle(&mut self, completion: Completion, outcome: Outcome) {
@@ -80,6 +92,12 @@ impl Aftermath {
     pub(super) fn carry_out(self, shared: &Shared) {
         for link in self.links {
             link.flush();
+        }
+        for wake in self.woken {
+            wake();
+        }
+        for (observer, progress) in self.progress {
+            observer.tell(&progress);
         }
         for (completion, outcome) in self.settled {
             completion(outcome);

@@ -25,6 +25,7 @@ use crate::process::WorkerProcess;
 use crate::recorder::Recorder;
 use crate::sampler::{Memory, OomKills};
 use crate::stats::Latencies;
+use crate::stream::{Supply, Unread};
 
 #[derive(Debug)]
 pub(crate) struct Books {
@@ -49,6 +50,8 @@ pub(crate) struct Books {
     pub(super) attachments: HashMap<u64, Lanes>,
     /// The answer that the news being told is about; taken when the scheduler settles its call.
     pub(super) answer: Option<(CallId, Outcome)>,
+    /// What a call that is being cancelled is settled with.
+    pub(super) instead: Option<(CallId, Box<Error>)>,
     /// The worker whose end the news being told is about.
     pub(crate) obituary: Option<Obituary>,
     next_call: u64,
@@ -63,10 +66,33 @@ pub(crate) enum Closed {
     Yes,
 }
 
+/// A call that comes in.
+pub(crate) struct Newcomer {
+    pub(crate) call: Call,
+    pub(crate) completion: Completion,
+    pub(crate) streams: Streams,
+}
+
+/// The streams of a call, each way that it has one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Streams {
+    /// Where its items go; none: they are gathered.
+    pub(crate) unread: Option<Arc<Unread>>,
+    /// Where its inputs come from.
+    pub(crate) supply: Option<Arc<Supply>>,
+}
+
+impl Streams {
+    pub(crate) fn is_none(&self) -> bool {
+        self.unread.is_none() && self.supply.is_none()
+    }
+}
+
 /// A call that is not settled.
 pub(crate) struct PendingCall {
     pub(crate) call: Call,
     pub(crate) completion: Completion,
+    pub(crate) streams: Streams,
     pub(crate) submitted_at: Timestamp,
     pub(crate) assigned_at: Option<Timestamp>,
     pub(super) counted_at: Place,
@@ -82,7 +108,7 @@ pub(crate) struct Member {
     /// Rises with every call written; 0 is about no call.
     pub(crate) last_seq: u64,
     /// Calls that it has not answered.
-    pub(crate) in_flight: HashMap<u64, CallId>,
+    pub(crate) in_flight: HashMap<u64, InFlight>,
     /// Functions of the calls that it was asked to stop, should one of them be its end.
     pub(crate) asked: HashMap<CallId, Arc<str>>,
     pub(crate) born_at: Timestamp,
@@ -100,8 +126,22 @@ pub(crate) struct Member {
     pub(crate) device: Option<Arc<str>>,
     pub(crate) past: Past,
     pub(crate) loans: Loans,
-    /// Of calls whose functions yield many values, by the number of the call.
-    pub(super) items: HashMap<u64, Items>,
+}
+
+/// A call that a worker has, as long as it has not answered: also when the caller waits no longer.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    pub(crate) call: CallId,
+    /// Something was heard of it.
+    pub(super) heard: bool,
+    /// What it has yielded, if that is gathered.
+    pub(super) items: Option<Items>,
+}
+
+impl InFlight {
+    pub(super) fn new(call: CallId) -> Self {
+        Self { call, heard: false, items: None }
+    }
 }
 
 /// The process behind a worker.
@@ -158,19 +198,22 @@ impl Books {
             pool: options.name.as_str().into(),
             attachments: HashMap::new(),
             answer: None,
+            instead: None,
             obituary: None,
             next_call: 0,
             next_attachment: 0,
         }
     }
 
-    pub(super) fn enter(&mut self, call: Call, completion: Completion, now: Timestamp) -> CallId {
+    pub(super) fn enter(&mut self, newcomer: Newcomer, now: Timestamp) -> CallId {
+        let Newcomer { call, completion, streams } = newcomer;
         self.next_call += 1;
         let id = CallId(self.next_call);
         let counted_at = self.tally.submitted(&call.function);
         let pending = PendingCall {
             call,
             completion,
+            streams,
             submitted_at: now,
             assigned_at: None,
             counted_at,
@@ -260,7 +303,6 @@ impl Member {
             device: None,
             past: Past::default(),
             loans: Loans::default(),
-            items: HashMap::new(),
         }
     }
 
@@ -282,7 +324,7 @@ impl Member {
     /// The number under which a call was written to it.
     pub(super) fn seq_of(&self, call: CallId) -> Option<u64> {
         // As many as the worker has slots: looking through them costs less than a second table for every call.
-        self.in_flight.iter().find(|(_, id)| **id == call).map(|(seq, _)| *seq)
+        self.in_flight.iter().find(|(_, flight)| flight.call == call).map(|(seq, _)| *seq)
     }
 }
 

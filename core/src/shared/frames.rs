@@ -2,13 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
-use ganger_protocol::message::{
-    Contract, ErrorReport as WireReport, FunctionKind, Hello, Log, Ready, Welcome,
-};
+use ganger_protocol::message::{Contract, ErrorReport as WireReport, Hello, Log, Ready, Release, Welcome};
 use ganger_protocol::{Encoding, Flags, Frame, FrameError, Kind, Lane};
 use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
 
-use super::books::{Books, Handshake, Process};
+use super::books::{Books, Handshake, InFlight, Process};
 use super::settling::{error_from_report, start_error_from_report};
 use super::{Aftermath, Shared};
 use crate::call::{Outcome, Place, Reply};
@@ -23,7 +21,7 @@ pub(crate) struct WorkerNews {
 }
 
 /// Why a frame cannot be accepted, for the worker's obituary.
-type Violation = String;
+pub(super) type Violation = String;
 
 impl WorkerNews {
     pub(super) fn new(pool: Weak<Shared>, worker: WorkerId) -> Self {
@@ -54,9 +52,13 @@ impl Listener for WorkerNews {
         });
     }
 
-    fn too_large(&self, seq: u64, length: u64, limit: u64) {
+    fn too_large(&self, kind: Kind, seq: u64, length: u64, limit: u64) {
         let Some(shared) = self.pool() else { return };
         shared.step(|books, now, aftermath| {
+            if kind == Kind::Item {
+                let error = Error::payload_too_large("item", length, limit);
+                return books.item_refused(self.worker, seq, error, now, aftermath);
+            }
             let error = Error::payload_too_large("result", length, limit);
             books.answered(self.worker, seq, Err(Box::new(error)), now, aftermath);
         });
@@ -69,10 +71,10 @@ impl Listener for WorkerNews {
 }
 
 /// Who said something, and when.
-struct Heard<'a> {
-    shared: &'a Shared,
-    worker: WorkerId,
-    now: Timestamp,
+pub(super) struct Heard<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) worker: WorkerId,
+    pub(super) now: Timestamp,
 }
 
 impl Books {
@@ -107,23 +109,13 @@ impl Books {
             Kind::Error => self.hear_error(heard, frame, aftermath),
             Kind::Log => self.hear_log(heard, &frame, aftermath),
             Kind::Item => self.hear_item(heard, frame, aftermath),
-            Kind::Progress => {
-                if let Some(call) = self.call_at(worker, frame.seq) {
-                    self.tell(now, News::Heard { worker, call }, aftermath);
-                }
-                Ok(())
-            }
-            Kind::Release => {
-                if let Some(member) = self.crew.get_mut(&worker) {
-                    member.loans.given_back(frame.seq);
-                }
-                Ok(())
-            }
+            Kind::Progress => self.hear_progress(heard, &frame, aftermath),
+            Kind::Credit => self.hear_credit(heard, &frame, aftermath),
+            Kind::Release => self.hear_release(worker, &frame),
             Kind::Pong => {
                 self.tell(now, News::Pong { worker }, aftermath);
                 Ok(())
             }
-            Kind::Credit => Ok(()),
             Kind::Attach => Err("a second ATTACH".to_owned()),
             Kind::Call
             | Kind::Input
@@ -208,7 +200,7 @@ impl Books {
         self.require_ready(heard.worker, frame.kind)?;
         let encoding = frame.flags.encoding().ok_or("a result in an unknown encoding")?;
         let outcome = match self.bring_in(heard, &mut frame)? {
-            Ok(_) if self.yields(heard.worker, &frame) => self.gathered(heard, frame.seq),
+            Ok(_) if self.is_gathered(heard.worker, &frame) => self.gathered(heard, frame.seq),
             Ok(place) => {
                 let view = frame.flags.contains(Flags::VIEW) && encoding == Encoding::Raw;
                 Ok(Reply { encoding, payload: frame.payload, view, place, attempts: 0 })
@@ -219,54 +211,16 @@ impl Books {
         Ok(())
     }
 
-    /// One of many values of a call; kept for its end.
-    fn hear_item(
-        &mut self,
-        heard: &Heard<'_>,
-        mut frame: Frame,
-        aftermath: &mut Aftermath,
-    ) -> Result<(), Violation> {
-        self.require_ready(heard.worker, frame.kind)?;
-        let encoding = frame.flags.encoding().ok_or("an item in an unknown encoding")?;
-        let limit = heard.shared.options.max_payload;
-        let Some(member) = self.crew.get_mut(&heard.worker) else { return Ok(()) };
-        let Some(call) = member.in_flight.get(&frame.seq).copied() else { return Ok(()) };
-        let link = member.link().cloned();
-        if frame.flags.contains(Flags::SHARED) {
-            let there = link.as_ref().map(Arc::downgrade).unwrap_or_default();
-            frame.payload = member.loans.resolve(&frame, there)?.bytes;
+    /// What came with a call, or items of its input stream.
+    fn hear_release(&mut self, worker: WorkerId, frame: &Frame) -> Result<(), Violation> {
+        let release = Release::decode(&frame.body).map_err(|error| error.to_string())?;
+        let Some(member) = self.crew.get_mut(&worker) else { return Ok(()) };
+        if release.offsets.is_empty() {
+            member.loans.given_back(frame.seq);
+        } else {
+            member.loans.items_given_back(frame.seq, &release.offsets);
         }
-        let items = member.items.entry(frame.seq).or_default();
-        items.take(encoding, &frame.payload, limit)?;
-        if let (Some(credit), Some(link)) = (items.credit(), link) {
-            link.push(Lane::Control, Frame::new(Kind::Credit, frame.seq).with_body(credit.encode()));
-            aftermath.flush(link);
-        }
-        self.tell(heard.now, News::Heard { worker: heard.worker, call }, aftermath);
         Ok(())
-    }
-
-    /// Whether this result ends a call of many values, of which there may have been none.
-    fn yields(&self, worker: WorkerId, end: &Frame) -> bool {
-        let Some(member) = self.crew.get(&worker) else { return false };
-        if !member.items.is_empty() && member.items.contains_key(&end.seq) {
-            return true;
-        }
-        // One byte: nil. A worker that does not stream gives the list itself (R31).
-        let name = || self.calls.get(member.in_flight.get(&end.seq)?).map(|pending| &pending.call.function);
-        let is_stream = |name: &Arc<str>| {
-            self.contracts.get(&**name).is_some_and(|contract| contract.kind == FunctionKind::Stream)
-        };
-        end.payload.len() == 1 && end.payload[0] == NIL && name().is_some_and(is_stream)
-    }
-
-    fn gathered(&mut self, heard: &Heard<'_>, seq: u64) -> Outcome {
-        let items = self.crew.get_mut(&heard.worker).and_then(|member| member.items.remove(&seq));
-        let limit = heard.shared.options.max_payload;
-        match items.unwrap_or_default().list(limit) {
-            Ok(list) => Ok(Reply::message_pack(list)),
-            Err(length) => Err(Box::new(Error::payload_too_large("result", length, limit))),
-        }
     }
 
     /// Puts what a reference refers to in its place, takes back what the call was lent, and says where it lies.
@@ -332,9 +286,7 @@ impl Books {
         let call = self.call_at(heard.worker, frame.seq);
         let event = self.told_log(heard.worker, call, log);
         aftermath.emit(event);
-        if let Some(call) = call {
-            self.tell(heard.now, News::Heard { worker: heard.worker, call }, aftermath);
-        }
+        self.note_heard(heard, frame.seq, aftermath);
         Ok(())
     }
 
@@ -348,9 +300,8 @@ impl Books {
         aftermath: &mut Aftermath,
     ) {
         let Some(member) = self.crew.get_mut(&worker) else { return };
-        let Some(call) = member.in_flight.remove(&seq) else { return };
+        let Some(InFlight { call, .. }) = member.in_flight.remove(&seq) else { return };
         member.asked.remove(&call);
-        member.items.remove(&seq);
         if let Some(pending) = self.calls.get(&call) {
             member.past.answered(Arc::clone(&pending.call.function));
         }
@@ -359,19 +310,17 @@ impl Books {
         self.answer = None;
     }
 
-    fn require_ready(&self, worker: WorkerId, kind: Kind) -> Result<(), Violation> {
+    pub(super) fn require_ready(&self, worker: WorkerId, kind: Kind) -> Result<(), Violation> {
         match self.crew.get(&worker).map(|member| &member.handshake) {
             Some(Handshake::Ready(..)) => Ok(()),
             Some(Handshake::Silent | Handshake::Welcomed) | None => Err(format!("{kind} before READY")),
         }
     }
 
-    fn call_at(&self, worker: WorkerId, seq: u64) -> Option<CallId> {
-        self.crew.get(&worker)?.in_flight.get(&seq).copied()
+    pub(super) fn call_at(&self, worker: WorkerId, seq: u64) -> Option<CallId> {
+        Some(self.crew.get(&worker)?.in_flight.get(&seq)?.call)
     }
 }
-
-const NIL: u8 = 0xc0;
 
 fn milliseconds(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)

@@ -2,7 +2,10 @@
 //!
 //! The end of such a call is the list of its items. The worker gets credit as they are taken in: a caller of this kind is never slow.
 
-use ganger_protocol::{Encoding, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS, message::Credit};
+use ganger_protocol::Encoding;
+use ganger_protocol::message::Credit;
+
+use crate::stream::Window;
 
 /// The items of one call so far.
 #[derive(Debug, Default)]
@@ -12,8 +15,7 @@ pub(crate) struct Items {
     packed: Vec<u8>,
     /// Payload bytes, also of items that were too many.
     bytes: u64,
-    /// Taken in since the last credit.
-    owed: Credit,
+    window: Window,
 }
 
 impl Items {
@@ -22,8 +24,10 @@ impl Items {
         let length = payload.len() as u64;
         self.bytes += length;
         self.count += 1;
-        self.owed.items += 1;
-        self.owed.bytes += length;
+        if !self.window.spend(length) {
+            return Err("an item without credit for it (R29)".to_owned());
+        }
+        self.window.used(length);
         if self.bytes > limit {
             self.packed = Vec::new();
             return Ok(());
@@ -43,8 +47,7 @@ impl Items {
 
     /// What the worker is to hear, once half its window is used up.
     pub(super) fn credit(&mut self) -> Option<Credit> {
-        let due = self.owed.items >= STREAM_CREDIT_ITEMS / 2 || self.owed.bytes >= STREAM_CREDIT_BYTES / 2;
-        due.then(|| std::mem::take(&mut self.owed))
+        self.window.due()
     }
 
     /// The list of all of them. The error is how many bytes they have, when those are more than `limit`.
@@ -85,20 +88,6 @@ mod tests {
             ])
         );
         assert_eq!(Value::decode(&Items::default().list(100).unwrap()).unwrap(), Value::List(Vec::new()));
-    }
-
-    #[test]
-    fn credit_comes_when_half_the_window_is_used() {
-        let mut items = Items::default();
-        for _ in 1..STREAM_CREDIT_ITEMS / 2 {
-            items.take(Encoding::MessagePack, &[1], 1000).unwrap();
-            assert_eq!(items.credit(), None);
-        }
-        items.take(Encoding::MessagePack, &[1], 1000).unwrap();
-        let half = u64::from(STREAM_CREDIT_ITEMS / 2);
-        assert_eq!(items.credit(), Some(Credit { items: STREAM_CREDIT_ITEMS / 2, bytes: half }));
-        items.take(Encoding::Raw, &vec![0; 3 << 20], 4 << 20).unwrap();
-        assert_eq!(items.credit(), Some(Credit { items: 1, bytes: 3 << 20 }));
     }
 
     #[test]

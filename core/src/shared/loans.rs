@@ -1,7 +1,7 @@
 //! What of shared memory a worker and the host have lent each other.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use ganger_protocol::message::SharedMemory;
@@ -22,8 +22,20 @@ pub(super) struct Found {
 #[derive(Debug, Default)]
 pub(crate) struct Loans {
     arenas: Option<Arenas>,
-    /// Blocks of inputs that it may look at, by the number of their call.
-    lent: HashMap<u64, Block>,
+    /// Blocks of inputs that it may look at.
+    lent: Arc<Lent>,
+}
+
+/// Blocks of the input arena that a worker may look at, by the number of their call: its input first, then items of its input stream.
+#[derive(Debug, Default)]
+struct Lent(Mutex<HashMap<u64, Vec<Block>>>);
+
+/// Lends items of input streams to a worker, without the pool's lock.
+#[derive(Clone, Debug)]
+pub(crate) struct Lender {
+    /// None: they go through the lane.
+    arena: Option<InputArena>,
+    lent: Arc<Lent>,
 }
 
 #[derive(Debug)]
@@ -37,7 +49,7 @@ struct Arenas {
 impl Loans {
     /// What a worker that inherits both arenas may use.
     pub(crate) fn of(inputs: InputArena, results: Arc<ResultArena>) -> Self {
-        Self { arenas: Some(Arenas { inputs, results, agreed: false }), lent: HashMap::new() }
+        Self { arenas: Some(Arenas { inputs, results, agreed: false }), lent: Arc::default() }
     }
 
     /// What WELCOME says of it.
@@ -55,28 +67,26 @@ impl Loans {
     }
 
     /// The frame with a call's input: a reference if the worker can look there, else the bytes.
-    pub(super) fn carry(&mut self, frame: Frame, input: &Input) -> Frame {
-        let seq = frame.seq;
-        let mut frame = match (&self.arenas, &input.block) {
-            (Some(arenas), Some(block)) if arenas.agreed && block.is_in(&arenas.inputs) => {
-                let length = input.payload.len() as u64;
-                let reference = Reference { arena: Arena::Input, offset: block.offset(), length };
-                self.lent.insert(seq, block.clone());
-                let mut frame = frame.with_payload(input.encoding, reference.to_bytes().to_vec());
-                frame.flags = frame.flags.with(Flags::SHARED);
-                frame
-            }
-            _ => frame.with_payload(input.encoding, input.payload.clone()),
-        };
-        if input.view && input.encoding == Encoding::Raw {
-            frame.flags = frame.flags.with(Flags::VIEW);
-        }
-        frame
+    pub(super) fn carry(&self, frame: Frame, input: &Input) -> Frame {
+        self.lender().carry(frame, input)
+    }
+
+    pub(super) fn lender(&self) -> Lender {
+        let agreed = self.arenas.as_ref().filter(|arenas| arenas.agreed);
+        Lender { arena: agreed.map(|arenas| arenas.inputs.clone()), lent: Arc::clone(&self.lent) }
     }
 
     /// The worker looks no more at what came with this call.
-    pub(super) fn given_back(&mut self, seq: u64) {
-        self.lent.remove(&seq);
+    pub(super) fn given_back(&self, seq: u64) {
+        drop(self.lent.lock().remove(&seq));
+    }
+
+    /// The worker looks no more at these items of the call's input stream.
+    pub(super) fn items_given_back(&self, seq: u64, offsets: &[u64]) {
+        let mut lent = self.lent.lock();
+        if let Some(blocks) = lent.get_mut(&seq) {
+            blocks.retain(|block| !offsets.contains(&block.offset()));
+        }
     }
 
     /// The bytes that a frame of the worker refers to. When nobody looks at them any more, the worker hears of it.
@@ -107,11 +117,42 @@ impl Loans {
 
     /// Bytes within the block that the call came with.
     fn lent_bytes(&self, seq: u64, offset: u64, length: u64) -> Option<Found> {
-        let block = self.lent.get(&seq)?;
-        let start = usize::try_from(offset.checked_sub(block.offset())?).ok()?;
-        let end = start.checked_add(usize::try_from(length).ok()?)?;
-        let bytes = Bytes::from_owner(block.clone());
-        let place = Place::Input(block.clone());
-        (end <= bytes.len()).then(|| Found { bytes: bytes.slice(start..end), place })
+        self.lent.lock().get(&seq)?.iter().find_map(|block| within(block, offset, length))
     }
+}
+
+impl Lender {
+    /// The frame with an input: a reference if the worker can look there, else the bytes.
+    pub(crate) fn carry(&self, frame: Frame, input: &Input) -> Frame {
+        let seq = frame.seq;
+        let mut frame = match (&self.arena, &input.block) {
+            (Some(arena), Some(block)) if block.is_in(arena) => {
+                let length = input.payload.len() as u64;
+                let reference = Reference { arena: Arena::Input, offset: block.offset(), length };
+                self.lent.lock().entry(seq).or_default().push(block.clone());
+                let mut frame = frame.with_payload(input.encoding, reference.to_bytes().to_vec());
+                frame.flags = frame.flags.with(Flags::SHARED);
+                frame
+            }
+            _ => frame.with_payload(input.encoding, input.payload.clone()),
+        };
+        if input.view && input.encoding == Encoding::Raw {
+            frame.flags = frame.flags.with(Flags::VIEW);
+        }
+        frame
+    }
+}
+
+impl Lent {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Vec<Block>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn within(block: &Block, offset: u64, length: u64) -> Option<Found> {
+    let start = usize::try_from(offset.checked_sub(block.offset())?).ok()?;
+    let end = start.checked_add(usize::try_from(length).ok()?)?;
+    let bytes = Bytes::from_owner(block.clone());
+    let place = Place::Input(block.clone());
+    (end <= bytes.len()).then(|| Found { bytes: bytes.slice(start..end), place })
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ganger_protocol::message::ErrorReport as WireReport;
-use ganger_scheduler::{CallId, DeathCause as Cause, Failure, Settlement, Started as Known, Timestamp};
+use ganger_scheduler::{
+    CallId, DeathCause as Cause, Failure, Input as News, Settlement, Started as Known, Timestamp,
+};
 
 use super::Aftermath;
 use super::books::{Books, Obituary};
@@ -33,11 +35,29 @@ impl Books {
                 self.take_answer(id, attempts, function)
             }
             Settlement::Failed { failure, started, attempts } => {
-                Err(Box::new(self.failure(failure).about(function, known(started), attempts)))
+                let error = self.instead(id).unwrap_or_else(|| self.failure(failure));
+                Err(Box::new(error.about(function, known(started), attempts)))
             }
         };
         self.tally.settled(call.counted_at, &outcome);
         aftermath.settle(call.completion, outcome);
+    }
+
+    /// Cancels a call, and settles it with `error` if there is one.
+    pub(super) fn give_up(
+        &mut self,
+        call: CallId,
+        error: Option<Box<Error>>,
+        now: Timestamp,
+        aftermath: &mut Aftermath,
+    ) {
+        self.instead = error.map(|error| (call, error));
+        self.tell(now, News::Cancel { call }, aftermath);
+        self.instead = None;
+    }
+
+    fn instead(&mut self, call: CallId) -> Option<Error> {
+        self.instead.take_if(|(about, _)| *about == call).map(|(_, error)| *error)
     }
 
     fn take_answer(&mut self, id: CallId, attempts: u32, function: Arc<str>) -> Outcome {

@@ -118,7 +118,7 @@ impl Books {
             logger: None,
             message: line.text,
             fields: serde_json::Value::Null,
-            r#fn: only.and_then(|call| self.function_of(*call)),
+            r#fn: only.and_then(|flight| self.function_of(flight.call)),
         }
         .into()
     }

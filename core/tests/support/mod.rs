@@ -59,6 +59,15 @@ pub(crate) fn pool_of(file: &str, options: Value) -> Pool {
     made(&all)
 }
 
+/// A pool of the behaviour suite's worker in Rust.
+pub(crate) fn rust_pool(options: Value) -> Pool {
+    let program = programs().join("behavior-worker");
+    assert!(program.is_file(), "build it first: cargo build -p behavior-worker");
+    let mut all = json!({ "command": [program.display().to_string()], "workers": 1 });
+    all.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    made(&all)
+}
+
 pub(crate) fn made(options: &Value) -> Pool {
     parts();
     Pool::new(PoolOptions::parse(options.as_object().unwrap(), Surface::Rust).unwrap()).unwrap()
