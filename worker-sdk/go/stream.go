@@ -45,7 +45,7 @@ func (i *Inputs[T]) Next() (item T, err error) {
 	if err := i.call.engine.bringIn(input.Shared, &input.Payload); err != nil {
 		return item, err
 	}
-	i.call.engine.read(i.call.seq, len(input.Payload))
+	i.call.engine.read(i.call.seq, &input)
 	if item, err = decodeItem[T](input.Encoding, input.Payload); err != nil {
 		err = &unfitItem{err}
 	}
@@ -93,8 +93,13 @@ func (e *engine) sendItem(ctx context.Context, seq uint64, encoding wire.Encodin
 	}
 }
 
-func (e *engine) read(seq uint64, length int) {
-	e.step(func(s *session.Session) { s.Read(seq, length) })
+func (e *engine) read(seq uint64, input *session.Input) {
+	e.step(func(s *session.Session) {
+		s.Read(seq, len(input.Payload))
+		if input.Shared != nil {
+			s.GiveBack(seq, input.Shared)
+		}
+	})
 }
 
 // unencodable is an item that cannot be written.

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::time::Duration;
 
-use ganger_worker::{BoxError, Bytes, Cancelled, Context, Failure, Function, Worker};
+use ganger_worker::{
+    BoxError, Bytes, Cancelled, Context, Failure, Function, Inputs, Sender, StreamError, Worker,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize)]
@@ -45,6 +47,26 @@ fn parse(text: String) -> Result<i64, std::num::ParseIntError> {
     text.parse()
 }
 
+/// Reads a stream, and gives one value.
+fn sum(start: i64, numbers: Inputs<i64>) -> Result<i64, StreamError> {
+    numbers.into_iter().try_fold(start, |sum, number| Ok(sum + number?))
+}
+
+/// Reads one stream while it writes another.
+fn scan(_: (), numbers: Inputs<i64>, sums: Sender<i64>) -> Result<(), StreamError> {
+    let mut sum = 0;
+    for number in numbers {
+        sum += number?;
+        sums.send(&sum)?;
+    }
+    Ok(())
+}
+
+/// Reads so many items, and leaves the rest.
+fn first(count: usize, numbers: Inputs<i64>) -> Result<Vec<i64>, StreamError> {
+    numbers.into_iter().take(count).collect()
+}
+
 fn main() {
     let fails = std::env::args().any(|argument| argument == "fail");
     let worker = Worker::new()
@@ -63,7 +85,10 @@ fn main() {
         .function("panic", |what: String| -> () { panic!("{what}") })
         .function("variables", |name: String| std::env::var(name).ok())
         .function("inherited", |_: ()| open_descriptors())
-        .stream("count", |to: u64| 0..to);
+        .stream("count", |to: u64| 0..to)
+        .function("sum", sum)
+        .function("scan", scan)
+        .function("first", first);
     with_async_functions(worker).run()
 }
 
@@ -85,6 +110,35 @@ fn with_async_functions(worker: Worker) -> Worker {
                 panic!("later")
             }
         })
+        .async_function("scan_async", |_: (), mut numbers: Inputs<i64>, sums: Sender<i64>| async move {
+            let mut sum = 0;
+            while let Some(number) = numbers.next_async().await {
+                sum += number?;
+                sums.send_async(&sum).await?;
+            }
+            Ok::<(), StreamError>(())
+        })
+        .async_stream("count_async", |to: u64| Count { next: 0, to })
+}
+
+#[cfg(feature = "async")]
+struct Count {
+    next: u64,
+    to: u64,
+}
+
+#[cfg(feature = "async")]
+impl futures_core::Stream for Count {
+    type Item = u64;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<u64>> {
+        let next = self.next;
+        self.next += 1;
+        std::task::Poll::Ready((next < self.to).then_some(next))
+    }
 }
 
 #[cfg(not(feature = "async"))]

@@ -10,6 +10,7 @@ use ganger_protocol::{Kind, Value};
 
 use crate::engine::Engine;
 use crate::error::Cancelled;
+use crate::inbox::Inbox;
 use crate::session::Run;
 
 /// What a function sees of its call. A clone sees the same call.
@@ -50,10 +51,14 @@ pub(crate) struct CallState {
     pub(crate) attempt: u32,
     deadline: Option<Instant>,
     trace: BTreeMap<String, String>,
+    /// What came of its input stream and was not read.
+    pub(crate) inbox: Inbox,
     /// Set once, when the call is asked to stop.
     cancelled: OnceLock<CancelReason>,
     #[cfg(feature = "async")]
     pub(crate) cancel_notice: tokio::sync::Notify,
+    #[cfg(feature = "async")]
+    pub(crate) credit_notice: tokio::sync::Notify,
 }
 
 /// Writes log records that reach the host's logger.
@@ -237,9 +242,12 @@ impl CallState {
             attempt: run.attempt,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             trace: std::mem::take(&mut run.context),
+            inbox: Inbox::default(),
             cancelled: OnceLock::new(),
             #[cfg(feature = "async")]
             cancel_notice: tokio::sync::Notify::new(),
+            #[cfg(feature = "async")]
+            credit_notice: tokio::sync::Notify::new(),
         }
     }
 
@@ -249,8 +257,15 @@ impl CallState {
 
     pub(crate) fn cancel(&self, reason: CancelReason) {
         self.cancelled.get_or_init(|| reason);
+        self.inbox.close();
         #[cfg(feature = "async")]
         self.cancel_notice.notify_waiters();
+    }
+
+    /// The caller has room for more items.
+    pub(crate) fn credit(&self) {
+        #[cfg(feature = "async")]
+        self.credit_notice.notify_waiters();
     }
 
     #[cfg(feature = "async")]

@@ -14,13 +14,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 
 use ganger_protocol::message::{ErrorReport, Welcome, code};
-use ganger_protocol::{Bytes, Encoding, Kind, Lane};
+use ganger_protocol::{Kind, Lane};
 
 use crate::arena::Arenas;
 use crate::context::{CallState, Context, Place};
 use crate::error::report_panic;
 use crate::function::{Body, Input};
-use crate::session::{Effect, Outcome, Run, Sent, Session};
+use crate::session::{Effect, Outcome, Run, Session};
 use crate::transport::{Arrival, LaneReader, LaneWriter};
 use crate::worker::{Load, Shutdown, Startup};
 
@@ -101,31 +101,6 @@ impl Engine {
         self.act(|state| state.session.say(kind, seq, body));
     }
 
-    /// Sends an item of a stream; waits until there is credit for it (R30).
-    pub(crate) fn send_item(
-        &self,
-        context: &Context,
-        encoding: Encoding,
-        payload: &Bytes,
-    ) -> Result<(), Outcome> {
-        let mut state = lock(&self.state);
-        loop {
-            if context.is_cancelled() {
-                return Err(Outcome::Cancelled);
-            }
-            match state.session.item(context.call(), encoding, payload) {
-                Sent::Queued => break,
-                Sent::TooLarge => {
-                    return Err(Outcome::Failed(Box::new(state.session.too_large(payload.len()))));
-                }
-                Sent::Wait => state = self.credit.wait(state).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-        drop(state);
-        self.flush();
-        Ok(())
-    }
-
     /// Starts the control thread; gives what WELCOME said.
     fn listen(self: &Arc<Self>, control: UnixStream, data: UnixStream) -> Box<Welcome> {
         let (sender, receiver) = mpsc::channel();
@@ -153,16 +128,17 @@ impl Engine {
             self.readers.fetch_add(1, Ordering::SeqCst);
             let (run, call) = self.next_call();
             if self.readers.fetch_sub(1, Ordering::SeqCst) == 1 {
-                self.add_reader();
+                self.add_reader(run.reads);
             }
             self.run(*run, call);
         }
     }
 
-    /// Starts a thread to read on. One more than the host has calls here is always enough: with that many, one is about to be done.
-    fn add_reader(self: &Arc<Self>) {
+    /// Starts a thread to read on. One more than the host has calls here is always enough: with that many, one is about to be done. A worker
+    /// that runs one call at a time needs it only while that call has items to read.
+    fn add_reader(self: &Arc<Self>, call_reads: bool) {
         let most = self.place().concurrency.saturating_add(1) as usize;
-        let more = |threads| (most > 2 && threads < most).then_some(threads + 1);
+        let more = |threads| ((most > 2 || call_reads) && threads < most).then_some(threads + 1);
         if self.threads.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).is_ok() {
             let engine = Arc::clone(self);
             spawn("ganger-calls", move || engine.serve());
@@ -272,8 +248,23 @@ impl Engine {
                 self.credit.notify_all();
                 None
             }
-            Effect::Credit => {
+            Effect::Credit { seq } => {
+                if let Some(call) = state.calls.get(&seq) {
+                    call.credit();
+                }
                 self.credit.notify_all();
+                None
+            }
+            Effect::Input { seq, item } => {
+                if let Some(call) = state.calls.get(&seq) {
+                    call.inbox.put(item);
+                }
+                None
+            }
+            Effect::InputEnd { seq } => {
+                if let Some(call) = state.calls.get(&seq) {
+                    call.inbox.end();
+                }
                 None
             }
             Effect::Released(offsets) => {
@@ -326,6 +317,7 @@ impl Engine {
 #[cfg(feature = "async")]
 mod asynchronous;
 mod loading;
+mod streaming;
 
 fn flush_lane(
     writer: &Mutex<LaneWriter>,

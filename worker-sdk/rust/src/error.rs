@@ -9,6 +9,7 @@ use ganger_protocol::Value;
 use ganger_protocol::message::{ErrorReport, MAX_CAUSES, code};
 
 use crate::session::Outcome;
+use crate::streams::StreamError;
 
 /// An error of any type, as functions and hooks may return it.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
@@ -74,6 +75,9 @@ impl Error for Failure {
 pub(crate) fn outcome_of(error: &BoxError, type_name: &'static str) -> Outcome {
     if is_cancel(&**error, 0) {
         return Outcome::Cancelled;
+    }
+    if let Some(StreamError::Misfit(report)) = error.downcast_ref() {
+        return Outcome::Failed(report.clone());
     }
     Outcome::Failed(Box::new(report_of(error, type_name)))
 }

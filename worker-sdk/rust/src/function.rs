@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::{BoxError, outcome_of};
 use crate::payload::{decode_input, encode_output};
 use crate::session::{Outcome, Run};
+use crate::streams::Part;
 
 /// A function of a worker and what it promises.
 pub struct Function {
@@ -52,7 +53,8 @@ pub trait Output<Marker> {
     fn into_result(self) -> Result<Self::Value, (BoxError, &'static str)>;
 }
 
-/// What can be a function: a closure of an input, or of an input and a [`Context`].
+/// What can be a function: a closure of an input, and of up to three [`Part`]s of its call: a [`Context`],
+/// [`Inputs`](crate::Inputs), a [`Sender`](crate::Sender).
 pub trait Handler<Marker>: Send + Sync + 'static {
     /// The input's type.
     type Input: DeserializeOwned + 'static;
@@ -61,6 +63,9 @@ pub trait Handler<Marker>: Send + Sync + 'static {
 
     /// Calls it.
     fn call(&self, input: Self::Input, context: Context) -> Self::Output;
+
+    #[doc(hidden)]
+    fn declare(_contract: &mut Contract) {}
 }
 
 #[doc(hidden)]
@@ -70,7 +75,7 @@ pub enum Fallible {}
 #[doc(hidden)]
 pub struct InputOnly<I>(std::marker::PhantomData<I>);
 #[doc(hidden)]
-pub struct WithContext<I>(std::marker::PhantomData<I>);
+pub struct WithParts<I, P>(std::marker::PhantomData<(I, P)>);
 
 impl<T: Serialize + 'static> Output<Plain> for T {
     type Value = T;
@@ -101,18 +106,30 @@ where
     }
 }
 
-impl<F, I, O> Handler<WithContext<I>> for F
-where
-    F: Fn(I, Context) -> O + Send + Sync + 'static,
-    I: DeserializeOwned + 'static,
-{
-    type Input = I;
-    type Output = O;
+/// Functions with so many parts.
+macro_rules! handlers {
+    ($( ($($part:ident),+) )+) => { $(
+        impl<F, I, O, $($part),+> Handler<WithParts<I, ($($part,)+)>> for F
+        where
+            F: Fn(I, $($part),+) -> O + Send + Sync + 'static,
+            I: DeserializeOwned + 'static,
+            $($part: Part,)+
+        {
+            type Input = I;
+            type Output = O;
 
-    fn call(&self, input: I, context: Context) -> O {
-        self(input, context)
-    }
+            fn call(&self, input: I, context: Context) -> O {
+                self(input, $($part::of(&context)),+)
+            }
+
+            fn declare(contract: &mut Contract) {
+                $($part::declare(contract);)+
+            }
+        }
+    )+ };
 }
+
+handlers! { (A) (A, B) (A, B, C) }
 
 impl Function {
     /// A function that runs on a thread of its own.
@@ -125,7 +142,7 @@ impl Function {
             Ok(input) => outcome(handler.call(input, context.clone())),
             Err(outcome) => outcome,
         };
-        Self { contract: Contract::new(name), body: Body::Blocking(Box::new(body)) }
+        Self { contract: declared::<H, M>(name), body: Body::Blocking(Box::new(body)) }
     }
 
     /// A function that answers with many values, one after the other: it returns something to iterate over.
@@ -140,7 +157,7 @@ impl Function {
             Ok(input) => send_all(handler.call(input, context.clone()), context),
             Err(outcome) => outcome,
         };
-        let contract = Contract { kind: FunctionKind::Stream, ..Contract::new(name) };
+        let contract = Contract { kind: FunctionKind::Stream, ..declared::<H, M>(name) };
         Self { contract, body: Body::Blocking(Box::new(body)) }
     }
 
@@ -155,7 +172,24 @@ impl Function {
             let future = handler.call(input.decode::<H::Input>()?, context.clone());
             Ok(Box::pin(async move { outcome(future.await) }))
         };
-        Self { contract: Contract::new(name), body: Body::Async(Box::new(body)) }
+        Self { contract: declared::<H, M>(name), body: Body::Async(Box::new(body)) }
+    }
+
+    /// A function that answers with many values, one after the other: it returns an asynchronous stream of them.
+    /// The next item is asked for when the caller has room for it. A cancel drops the stream.
+    #[cfg(feature = "async")]
+    pub fn stream_async<H, M, N: 'static, T>(name: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M>,
+        H::Output: futures_core::Stream<Item = T> + Send + 'static,
+        T: Output<N> + Send + 'static,
+    {
+        let body = move |input: Input, context: &Context| -> Result<Running, Outcome> {
+            let items = handler.call(input.decode::<H::Input>()?, context.clone());
+            Ok(Box::pin(send_all_async(items, context.clone())))
+        };
+        let contract = Contract { kind: FunctionKind::Stream, ..declared::<H, M>(name) };
+        Self { contract, body: Body::Async(Box::new(body)) }
     }
 
     /// A line for people.
@@ -225,6 +259,13 @@ impl Input {
     }
 }
 
+/// A contract with what the parameters of a function say of it.
+fn declared<H: Handler<M>, M>(name: impl Into<String>) -> Contract {
+    let mut contract = Contract::new(name);
+    H::declare(&mut contract);
+    contract
+}
+
 fn outcome<N>(output: impl Output<N>) -> Outcome {
     match output.into_result() {
         Ok(value) => match encode_output(&value) {
@@ -243,6 +284,25 @@ fn send_all<N, T: Output<N>>(items: impl IntoIterator<Item = T>, context: &Conte
         match outcome(item) {
             Outcome::Result(encoding, payload) => {
                 if let Err(end) = context.engine.send_item(context, encoding, &payload) {
+                    return end;
+                }
+            }
+            end @ (Outcome::Failed(_) | Outcome::Cancelled) => return end,
+        }
+    }
+    outcome(())
+}
+
+#[cfg(feature = "async")]
+async fn send_all_async<N, T: Output<N>>(
+    items: impl futures_core::Stream<Item = T>,
+    context: Context,
+) -> Outcome {
+    let mut items = std::pin::pin!(items);
+    while let Some(item) = std::future::poll_fn(|waker| items.as_mut().poll_next(waker)).await {
+        match outcome(item) {
+            Outcome::Result(encoding, payload) => {
+                if let Err(end) = context.engine.send_item_async(&context, encoding, &payload).await {
                     return end;
                 }
             }

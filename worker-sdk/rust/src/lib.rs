@@ -54,9 +54,11 @@ mod engine;
 mod error;
 mod foreign;
 mod function;
+mod inbox;
 mod nearest;
 mod payload;
 mod session;
+mod streams;
 mod transport;
 mod worker;
 
@@ -66,4 +68,5 @@ pub use foreign::Encoded;
 pub use function::{Function, Handler, Output};
 pub use ganger_protocol::message::{CancelReason, Contract, ErrorReport, Exclusive, Level};
 pub use ganger_protocol::{Bytes, Encoding, Value};
+pub use streams::{Inputs, Part, Sender, StreamError};
 pub use worker::Worker;

@@ -6,6 +6,7 @@
 //! protocol are its tests.
 
 mod arrivals;
+mod streams;
 #[cfg(test)]
 mod transcript;
 
@@ -29,7 +30,11 @@ pub(crate) enum Effect {
     /// Ask a running call to stop.
     Cancel { seq: u64, reason: CancelReason },
     /// A stream may have room again.
-    Credit,
+    Credit { seq: u64 },
+    /// Give a running call an item of its input stream.
+    Input { seq: u64, item: InputItem },
+    /// The input stream of a running call has ended.
+    InputEnd { seq: u64 },
     /// The host has done with blocks of shared memory.
     Released(Vec<u64>),
     /// Run the shutdown hooks.
@@ -53,6 +58,25 @@ pub(crate) struct Run {
     pub(crate) payload: Bytes,
     /// Where in shared memory the payload lies, if it does.
     pub(crate) shared: Option<Reference>,
+    /// Its function reads an input stream.
+    pub(crate) reads: bool,
+}
+
+/// An item of an input stream, not decoded yet.
+#[derive(Debug)]
+pub(crate) struct InputItem {
+    /// None: one that nobody knows.
+    pub(crate) encoding: Option<Encoding>,
+    pub(crate) payload: Bytes,
+    /// Where in shared memory the payload lies, if it does.
+    pub(crate) shared: Option<Reference>,
+}
+
+impl InputItem {
+    /// Bytes of the payload, wherever it lies.
+    pub(crate) fn length(&self) -> u64 {
+        self.shared.map_or(self.payload.len() as u64, |reference| reference.length)
+    }
 }
 
 /// How a call ended.
@@ -71,6 +95,8 @@ pub(crate) enum Sent {
     /// No credit: the producer waits for [`Effect::Credit`] or a cancel.
     Wait,
     TooLarge,
+    /// The call has ended.
+    Over,
 }
 
 #[derive(Debug)]
@@ -92,6 +118,9 @@ struct Running {
     cancelled: bool,
     credit_items: i64,
     credit_bytes: i64,
+    inputs: streams::Inputs,
+    /// What it ends with whatever its function says.
+    refused: Option<Box<ErrorReport>>,
 }
 
 /// The state of one worker towards its host.
@@ -100,6 +129,8 @@ pub(crate) struct Session {
     phase: Phase,
     hello: Hello,
     names: Vec<String>,
+    /// Those that read an input stream.
+    readers: Vec<String>,
     max_payload: u64,
     /// The arenas, if both sides can.
     arenas: Option<SharedMemory>,
@@ -120,6 +151,7 @@ impl Session {
         let mut session = Self {
             phase: Phase::Greeting,
             names: Vec::new(),
+            readers: Vec::new(),
             max_payload: Limits::default().max_payload,
             arenas: None,
             assembler: Assembler::new(Limits::default()),
@@ -161,6 +193,10 @@ impl Session {
     /// Takes what a decoder found wrong with the host's bytes.
     pub(crate) fn refuse(&mut self, error: &FrameError) {
         match *error {
+            FrameError::PayloadTooLarge { seq, kind: Kind::Chunk, .. } if self.running.contains_key(&seq) => {
+                self.assembler.abandon(seq);
+                self.input_too_large(seq, &error.to_string());
+            }
             FrameError::PayloadTooLarge { seq, kind: kind @ (Kind::Call | Kind::Chunk), .. } => {
                 let was_under_way = self.assembler.is_under_way(seq);
                 self.assembler.abandon(seq);
@@ -173,7 +209,10 @@ impl Session {
                     self.stop_if_idle();
                 }
             }
-            FrameError::PayloadTooLarge { kind: Kind::Input, .. } => {}
+            FrameError::PayloadTooLarge { seq, kind: Kind::Input, .. } => {
+                self.assembler.abandon(seq);
+                self.input_too_large(seq, &error.to_string());
+            }
             FrameError::PayloadTooLarge { .. }
             | FrameError::BodyLongerThanFrame { .. }
             | FrameError::BodyTooLarge { .. }
@@ -196,6 +235,8 @@ impl Session {
     pub(crate) fn loaded(&mut self, functions: Vec<Contract>) {
         let Phase::Loading { stop } = self.phase else { return };
         self.names = functions.iter().map(|contract| contract.name.clone()).collect();
+        let readers = functions.iter().filter(|contract| contract.inputs.is_some());
+        self.readers = readers.map(|contract| contract.name.clone()).collect();
         self.data_out.push(Frame::new(Kind::Ready, 0).with_body(Ready { functions }.encode()));
         self.phase = if stop { Phase::Stopping } else { Phase::Serving };
         self.stop_if_idle();
@@ -211,7 +252,8 @@ impl Session {
     /// A call ended. What is not running any more is ignored: a call has one end (R8).
     pub(crate) fn finish(&mut self, seq: u64, outcome: Outcome) {
         let Some(running) = self.running.remove(&seq) else { return };
-        match outcome {
+        self.assembler.abandon_if_under_way(seq);
+        match running.refused.map_or(outcome, Outcome::Failed) {
             Outcome::Result(encoding, payload) if payload.len() as u64 <= self.max_payload => {
                 self.data_out.push(Frame::new(Kind::Result, seq).with_payload(encoding, payload));
             }
@@ -225,31 +267,23 @@ impl Session {
         self.stop_if_idle();
     }
 
-    /// The same with a result that lies in shared memory. False: the call is not running any more, and nobody hears of it.
+    /// The same with a result that lies in shared memory. False: the call is not running any more, or ends in another way, and nobody hears of it.
     pub(crate) fn finish_shared(&mut self, seq: u64, encoding: Encoding, reference: Reference) -> bool {
-        if self.running.remove(&seq).is_none() {
-            return false;
+        match self.running.remove(&seq) {
+            None => return false,
+            Some(Running { refused: Some(report), .. }) => {
+                self.answer_error(seq, &report);
+                self.stop_if_idle();
+                return false;
+            }
+            Some(Running { refused: None, .. }) => {}
         }
+        self.assembler.abandon_if_under_way(seq);
         let mut frame = Frame::new(Kind::Result, seq).with_payload(encoding, reference.to_bytes().to_vec());
         frame.flags = frame.flags.with(Flags::SHARED);
         self.data_out.push(frame);
         self.stop_if_idle();
         true
-    }
-
-    /// A stream has an item (R29).
-    pub(crate) fn item(&mut self, seq: u64, encoding: Encoding, payload: &Bytes) -> Sent {
-        if payload.len() as u64 > self.max_payload {
-            return Sent::TooLarge;
-        }
-        let Some(running) = self.running.get_mut(&seq) else { return Sent::Queued };
-        if running.credit_items <= 0 || running.credit_bytes <= 0 {
-            return Sent::Wait;
-        }
-        running.credit_items -= 1;
-        running.credit_bytes -= i64::try_from(payload.len()).unwrap_or(i64::MAX);
-        self.data_out.push(Frame::new(Kind::Item, seq).with_payload(encoding, payload.clone()));
-        Sent::Queued
     }
 
     /// A call, or the worker itself (seq 0), has something to say: LOG or PROGRESS (R38).

@@ -64,6 +64,17 @@ impl Worker {
         self.offer(Function::new_async(name, handler))
     }
 
+    /// Offers an asynchronous function that answers with many values; see [`Function::stream_async`].
+    #[cfg(feature = "async")]
+    pub fn async_stream<H, M, N: 'static, T>(self, name: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M>,
+        H::Output: futures_core::Stream<Item = T> + Send + 'static,
+        T: Output<N> + Send + 'static,
+    {
+        self.offer(Function::stream_async(name, handler))
+    }
+
     /// Offers a function.
     ///
     /// # Panics

@@ -9,9 +9,7 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::UnixListener;
 
-use ganger_protocol::message::{
-    Attach, Call, Credit, Hello, Log, Progress, Ready, Shape, Stop, Welcome, code,
-};
+use ganger_protocol::message::{Attach, Call, Hello, Log, Progress, Ready, Shape, Stop, Welcome, code};
 use ganger_protocol::{Encoding, Frame, Kind, Value, split_into_chunks};
 use host::{Host, Lane, example};
 use serde_json::json;
@@ -161,28 +159,6 @@ fn many_calls_reuse_few_threads() {
         let threads = std::fs::read_dir(format!("/proc/{}/task", host.child.id())).unwrap().count();
         assert!(threads <= 4 + 2, "{threads} threads for a concurrency of 4: one to read, one for control");
     }
-}
-
-#[test]
-fn a_stream_waits_for_credit_and_other_calls_do_not() {
-    let mut host = Host::start(2);
-    let stream = host.call("count", 100);
-    for expected in 0..64 {
-        let item = host.data.expect(Kind::Item);
-        assert_eq!(Value::decode(&item.payload), Ok(Value::from(expected)));
-    }
-    let quick = host.call("parse", "1");
-    assert_eq!(host.result(quick), json!(1));
-    host.control.send(&Frame::new(Kind::Credit, stream).with_body(Credit { items: 50, bytes: 100 }.encode()));
-    for expected in 64..100 {
-        let item = host.data.expect(Kind::Item);
-        assert_eq!(Value::decode(&item.payload), Ok(Value::from(expected)));
-    }
-    assert_eq!(host.result(stream), json!(null));
-    let stream = host.call("count", 1000);
-    (0..64).for_each(|_| drop(host.data.expect(Kind::Item)));
-    host.cancel(stream);
-    assert_eq!(host.error(stream).code, code::CANCELLED);
 }
 
 #[test]

@@ -44,17 +44,17 @@ func (s *Session) refuseTooLarge(tooLarge *wire.TooLarge) {
 	seq := tooLarge.Seq
 	s.chunks.Ignore(seq)
 	underWay := s.chunks.Abandon(seq)
-	isRunning := s.remove(seq) != nil
-	if isRunning {
-		// One item of its input stream: it cannot go on without.
-		s.want(Cancel{seq, "cancel"})
+	report := wire.NewReport(wire.PayloadTooLarge, tooLarge.Error())
+	if call := s.running[seq]; call != nil {
+		s.refuseItem(seq, call, report)
+		return
 	}
 	if tooLarge.Kind == wire.Call {
 		s.saw(max(seq, s.highest))
 		underWay = true
 	}
-	if underWay || isRunning {
-		s.fail(seq, wire.NewReport(wire.PayloadTooLarge, tooLarge.Error()))
+	if underWay {
+		s.fail(seq, report)
 		s.stopIfIdle()
 	}
 }
@@ -159,7 +159,8 @@ func (s *Session) begin(frame *wire.Frame) error {
 		s.stopIfIdle()
 		return nil
 	}
-	s.running[frame.Seq] = &running{creditItems: streamItems, creditBytes: streamBytes}
+	reads := s.readers[call.Function]
+	s.running[frame.Seq] = &running{reads: reads, creditItems: streamItems, creditBytes: streamBytes}
 	s.want(Run{
 		Seq: frame.Seq, Call: call, Encoding: frame.Flags.Encoding(), Payload: frame.Payload, Shared: shared,
 	})

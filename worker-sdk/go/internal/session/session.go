@@ -15,10 +15,12 @@ const (
 // A Session is the state of one worker towards its host. Who holds it gives it what happened, then takes what it wants
 // to be written and done. It is not safe for concurrent use.
 type Session struct {
-	phase      phase
-	stopEarly  bool
-	exits      bool
-	names      []string
+	phase     phase
+	stopEarly bool
+	exits     bool
+	names     []string
+	// readers are those of the names that read an input stream.
+	readers    map[string]bool
 	maxPayload uint64
 	// arenas are nil unless both sides can share memory.
 	arenas  *wire.SharedMemory
@@ -47,6 +49,10 @@ const (
 
 type running struct {
 	cancelled bool
+	// reads: it reads an input stream, whose end has not come.
+	reads bool
+	// refused is what the call ends with whatever its function says, if there is such a thing.
+	refused *wire.Report
 	// What the function may still send of its stream (R29).
 	creditItems, creditBytes int64
 	// What it has read of its input stream and given no credit for yet.
@@ -58,6 +64,7 @@ type running struct {
 func New(hello wire.HelloBody, attach *wire.AttachBody) *Session {
 	s := &Session{
 		maxPayload: wire.DefaultMaxPayload, running: map[uint64]*running{}, ahead: map[uint64]string{},
+		readers: map[string]bool{},
 	}
 	if attach != nil {
 		s.DataOut = append(s.DataOut, attachFrame(*attach, wire.Data))
@@ -80,6 +87,7 @@ func (s *Session) Loaded(functions []wire.Contract) {
 	}
 	for index := range functions {
 		s.names = append(s.names, functions[index].Name)
+		s.readers[functions[index].Name] = functions[index].Inputs != nil
 	}
 	s.send(wire.Frame{Kind: wire.Ready, Body: messagepack.AppendBody(nil, wire.ReadyBody{Functions: functions})})
 	s.phase = serving
@@ -109,12 +117,16 @@ func (s *Session) End() {
 
 // Return ends a call with a result. What is not running any more is ignored: a call has one end (R8).
 func (s *Session) Return(seq uint64, encoding wire.Encoding, payload []byte) {
-	if s.remove(seq) == nil {
+	call := s.remove(seq)
+	if call == nil {
 		return
 	}
-	if uint64(len(payload)) > s.maxPayload {
+	switch {
+	case call.refused != nil:
+		s.fail(seq, call.refused)
+	case uint64(len(payload)) > s.maxPayload:
 		s.fail(seq, s.tooLarge(len(payload)))
-	} else {
+	default:
 		s.send(wire.Frame{Kind: wire.Result, Flags: wire.Flags(encoding), Seq: seq, Payload: payload})
 	}
 	s.stopIfIdle()
@@ -122,7 +134,13 @@ func (s *Session) Return(seq uint64, encoding wire.Encoding, payload []byte) {
 
 // ReturnShared ends a call with a result that lies in shared memory. It tells whether anybody hears of it.
 func (s *Session) ReturnShared(seq uint64, encoding wire.Encoding, reference *wire.Reference) bool {
-	if s.remove(seq) == nil {
+	call := s.remove(seq)
+	if call == nil {
+		return false
+	}
+	if call.refused != nil {
+		s.fail(seq, call.refused)
+		s.stopIfIdle()
 		return false
 	}
 	flags := wire.Flags(encoding) | wire.Shared
@@ -133,10 +151,15 @@ func (s *Session) ReturnShared(seq uint64, encoding wire.Encoding, reference *wi
 
 // Fail ends a call with an error.
 func (s *Session) Fail(seq uint64, report *wire.Report) {
-	if s.remove(seq) != nil {
-		s.fail(seq, report)
-		s.stopIfIdle()
+	call := s.remove(seq)
+	if call == nil {
+		return
 	}
+	if call.refused != nil {
+		report = call.refused
+	}
+	s.fail(seq, report)
+	s.stopIfIdle()
 }
 
 // Stopped ends a call with an error that says that it was asked to stop, if it was.

@@ -71,14 +71,15 @@ func TestACallInPiecesThatIsTooLargeFailsAloneAndItsPiecesAreIgnored(t *testing.
 
 func TestAnInputItemThatIsTooLargeEndsItsCall(t *testing.T) {
 	s := served(t, 4)
+	s.readers["add"] = true
 	s.Receive(wire.Data, call(1, 0, "\x01"))
 	s.Refuse(&wire.TooLarge{Kind: wire.Input, Seq: 1, Length: 9, Limit: 4})
-	answers(t, s, wire.PayloadTooLarge)
 	wants[Cancel](t, s)
-	s.Return(1, wire.MessagePack, []byte{0})
-	if len(s.DataOut) != 1 {
-		t.Fatal("a call has one end")
+	if len(s.DataOut) != 0 {
+		t.Fatal("it ends when its function has")
 	}
+	s.Return(1, wire.MessagePack, []byte{0})
+	answers(t, s, wire.PayloadTooLarge)
 }
 
 func TestReadingGivesCreditByHalvesOfTheWindow(t *testing.T) {

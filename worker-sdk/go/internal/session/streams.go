@@ -66,12 +66,25 @@ func add(credit int64, more uint64) int64 {
 	return min(credit+int64(min(more, most)), most)
 }
 
+// GiveBack says that nothing looks at a block any more that came with an item (R54).
+func (s *Session) GiveBack(seq uint64, reference *wire.Reference) {
+	if s.running[seq] != nil {
+		s.send(wire.ReleaseFrame(seq, reference.Offset))
+	}
+}
+
+// input takes INPUT, whole, or INPUT_END. What comes for a call that does not read it is ignored (R51, R52).
 func (s *Session) input(frame *wire.Frame) error {
+	call := s.running[frame.Seq]
+	if call == nil || !call.reads || call.cancelled {
+		return nil // or it ended while this was on its way
+	}
 	shared, err := s.shared(frame)
-	if err != nil || s.running[frame.Seq] == nil {
-		return err // or it ended while this was on its way
+	if err != nil {
+		return err
 	}
 	if frame.Kind == wire.InputEnd {
+		call.reads = false
 		s.want(InputEnd{frame.Seq})
 	} else {
 		s.want(Input{
@@ -79,4 +92,13 @@ func (s *Session) input(frame *wire.Frame) error {
 		})
 	}
 	return nil
+}
+
+// refuseItem asks a function to stop whose input stream cannot go on. Its call ends so whatever it answers (R53).
+func (s *Session) refuseItem(seq uint64, call *running, report *wire.Report) {
+	if !call.reads || call.cancelled {
+		return
+	}
+	call.refused, call.cancelled = report, true
+	s.want(Cancel{seq, "cancel"})
 }

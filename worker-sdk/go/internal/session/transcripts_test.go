@@ -29,7 +29,7 @@ var has = map[string]bool{"streams": true, "input streams": true}
 
 func TestTranscripts(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(notation.Folder(), "transcripts", "*.json"))
-	if err != nil || len(paths) < 55 {
+	if err != nil || len(paths) < 68 {
 		t.Fatalf("%d transcripts, %v", len(paths), err)
 	}
 	for _, path := range paths {
@@ -56,7 +56,7 @@ func play(t *testing.T, transcript *transcript) {
 	hello := wire.HelloBody{MinVersion: wire.Version, MaxVersion: wire.Version, Language: wire.Language}
 	player := &player{
 		t: t, session: New(hello, attach), functions: transcript.Functions,
-		lanes: map[string]*lane{"data": newLane(), "control": newLane()},
+		lanes: map[string]*lane{"data": newLane(), "control": newLane()}, unread: map[uint64][]int{},
 	}
 	player.collect()
 	player.steps(transcript.Steps)
@@ -70,6 +70,8 @@ type player struct {
 	lanes     map[string]*lane
 	// waiting are items that had no credit when they were yielded.
 	waiting []item
+	// unread are items of input streams that the function has not read: their length, by call.
+	unread map[uint64][]int
 	// wanted is what the session wants and no step has named yet.
 	wanted []object
 }
@@ -196,6 +198,9 @@ func (p *player) happen(happening object) {
 		case "stopped":
 			p.stopWaiting(seq)
 			p.session.Stopped(seq, report(wire.CallFailed))
+		case "read":
+			p.session.Read(seq, p.unread[seq][0])
+			p.unread[seq] = p.unread[seq][1:]
 		case "yield":
 			p.waiting = append(p.waiting, item{seq, messagepack.AppendBody(nil, with["value"])})
 		case "log":
@@ -258,6 +263,7 @@ func (p *player) effectMeaning(effect Effect) object {
 		return object{"cancel": object{"seq": int64(effect.Seq), "reason": effect.Reason}}
 	case Input:
 		value := valueOf(p.t, effect.Encoding, effect.Payload)
+		p.unread[effect.Seq] = append(p.unread[effect.Seq], len(effect.Payload))
 		return object{"input": object{"seq": int64(effect.Seq), "value": value}}
 	case InputEnd:
 		return object{"input_end": object{"seq": int64(effect.Seq)}}
@@ -310,6 +316,7 @@ func sentMeaning(t *testing.T, lane string, frame *wire.Frame) object {
 	}
 	names := map[wire.Kind][]string{
 		wire.Log: {"level", "logger", "message", "fields"}, wire.Progress: {"done", "total", "note"},
+		wire.Credit: {"items", "bytes"},
 	}[frame.Kind]
 	if list, isList := body.([]any); isList {
 		fields := object{}
@@ -360,7 +367,11 @@ func covers(found, expected any) bool {
 func contracts(names []string) []wire.Contract {
 	var contracts []wire.Contract
 	for _, name := range names {
-		contracts = append(contracts, wire.Contract{Name: name, Kind: "value"})
+		contract := wire.Contract{Name: name, Kind: "value"}
+		if name == "sum" || name == "scan" {
+			contract.Inputs = &map[string]any{}
+		}
+		contracts = append(contracts, contract)
 	}
 	return contracts
 }

@@ -112,3 +112,8 @@ func CreditFrame(seq uint64, items uint32, bytes uint64) Frame {
 	body := messagepack.AppendUint(messagepack.AppendList(nil, 2), uint64(items))
 	return Frame{Kind: Credit, Seq: seq, Body: messagepack.AppendUint(body, bytes)}
 }
+
+// ReleaseFrame gives a block back that came with an item of a call's input stream.
+func ReleaseFrame(seq uint64, offset uint64) Frame {
+	return Frame{Kind: Release, Seq: seq, Body: messagepack.AppendUint(messagepack.AppendList(nil, 1), offset)}
+}

@@ -7,6 +7,7 @@ use ganger_protocol::{
     Arena, BodyError, Flags, Frame, Kind, Limits, Reference, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS,
 };
 
+use super::streams::Inputs;
 use super::{Effect, Phase, Run, Running, Session};
 use crate::nearest::nearest;
 
@@ -25,9 +26,6 @@ impl Session {
             let release = Release::decode(&frame.body);
             let offsets = release.map_err(|error| format!("the body of a RELEASE: {error}"))?.offsets;
             self.effects.push(Effect::Released(offsets));
-            Ok(())
-        } else if matches!(frame.kind, Kind::Input | Kind::InputEnd) {
-            // Input streams are not offered by any function of this SDK: what comes of one is dropped.
             Ok(())
         } else if frame.kind == Kind::Call && self.saw(frame.seq) {
             if frame.flags.contains(Flags::MORE) {
@@ -53,6 +51,9 @@ impl Session {
     fn assemble(&mut self, frame: Frame) -> Result<(), String> {
         match self.assembler.accept(frame) {
             Ok(Some(whole)) => {
+                if matches!(whole.kind, Kind::Input | Kind::InputEnd) {
+                    return self.input(whole);
+                }
                 let shared = self.reference(&whole)?;
                 self.begin_call(whole, shared).map_err(|error| format!("the body of a CALL: {error}"))
             }
@@ -75,7 +76,7 @@ impl Session {
     }
 
     /// Where in the input arena a payload lies (R43).
-    fn reference(&self, frame: &Frame) -> Result<Option<Reference>, String> {
+    pub(super) fn reference(&self, frame: &Frame) -> Result<Option<Reference>, String> {
         if !frame.flags.contains(Flags::SHARED) {
             return Ok(None);
         }
@@ -108,7 +109,10 @@ impl Session {
             self.answer_error(seq, &report);
             return Ok(());
         };
+        let reads = self.readers.iter().any(|name| name == call.function);
         let running = Running {
+            inputs: if reads { Inputs::Open { owed: Credit::default() } } else { Inputs::None },
+            refused: None,
             cancelled: false,
             credit_items: STREAM_CREDIT_ITEMS.into(),
             credit_bytes: STREAM_CREDIT_BYTES.cast_signed(),
@@ -124,6 +128,7 @@ impl Session {
             encoding,
             payload: frame.payload,
             shared,
+            reads,
         };
         self.effects.push(Effect::Run(Box::new(run)));
         Ok(())
@@ -180,13 +185,15 @@ impl Session {
     }
 
     fn cancel(&mut self, seq: u64, reason: CancelReason) {
-        if self.assembler.abandon_if_under_way(seq) {
-            self.answer_cancelled(seq);
-            self.stop_if_idle();
-        } else if let Some(running) = self.running.get_mut(&seq) {
+        let was_under_way = self.assembler.abandon_if_under_way(seq);
+        if let Some(running) = self.running.get_mut(&seq) {
+            // What was under way was an item of its input stream.
             if !std::mem::replace(&mut running.cancelled, true) {
                 self.effects.push(Effect::Cancel { seq, reason });
             }
+        } else if was_under_way {
+            self.answer_cancelled(seq);
+            self.stop_if_idle();
         } else if seq > self.highest {
             self.ahead.insert(seq, reason);
         }
@@ -197,7 +204,7 @@ impl Session {
             let bytes = i64::try_from(credit.bytes).unwrap_or(i64::MAX);
             running.credit_items = running.credit_items.saturating_add(credit.items.into());
             running.credit_bytes = running.credit_bytes.saturating_add(bytes);
-            self.effects.push(Effect::Credit);
+            self.effects.push(Effect::Credit { seq });
         }
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::{Effect, Outcome, Sent, Session};
 
 /// What this SDK has of what a transcript may need.
-const HAS: [&str; 1] = ["streams"];
+const HAS: [&str; 2] = ["streams", "input streams"];
 
 struct Player {
     session: Session,
@@ -23,6 +23,8 @@ struct Player {
     decoder: Decoder,
     /// Items that wait for credit, as a producer's thread would.
     waiting: Vec<(u64, Bytes)>,
+    /// Lengths of items that came and were not read, with their calls.
+    unread: Vec<(u64, u64)>,
     /// What the session wanted and no step has named yet.
     wanted: Vec<Json>,
 }
@@ -42,7 +44,7 @@ fn transcripts_are_followed() {
             }
         }
     }
-    assert!(played >= 50, "only {played} transcripts");
+    assert!(played >= 68, "only {played} transcripts");
 }
 
 #[test]
@@ -84,6 +86,7 @@ impl Player {
             max_payload: Limits::default().max_payload,
             decoder: Decoder::new(Limits::default()),
             waiting: Vec::new(),
+            unread: Vec::new(),
             wanted: Vec::new(),
         }
     }
@@ -153,7 +156,7 @@ impl Player {
             Outcome::Failed(Box::new(report))
         };
         match what.as_str() {
-            "loaded" => self.session.loaded(self.functions.iter().map(Contract::new).collect()),
+            "loaded" => self.session.loaded(self.functions.iter().map(|name| contract(name)).collect()),
             "load_failed" => self.session.load_failed(ErrorReport::new("", "Error", text("message"))),
             "hooks_done" => self.session.hooks_done(),
             "return" => {
@@ -167,6 +170,11 @@ impl Player {
             "stopped" => {
                 self.waiting.retain(|(waiting, _)| *waiting != seq);
                 self.session.finish(seq, Outcome::Cancelled);
+            }
+            "read" => {
+                let next = self.unread.iter().position(|(call, _)| *call == seq).expect("an item came");
+                let (_, length) = self.unread.remove(next);
+                self.session.used_input(seq, length);
             }
             "yield" => self.waiting.push((seq, value_of(&with["value"]).encode().into())),
             "log" => {
@@ -187,7 +195,19 @@ impl Player {
 
     fn retry_items(&mut self) {
         let session = &mut self.session;
-        self.waiting.retain(|(seq, item)| session.item(*seq, Encoding::MessagePack, item) == Sent::Wait);
+        self.waiting.retain(|(seq, item)| match session.spend(*seq, item.len() as u64) {
+            Sent::Wait => true,
+            Sent::Queued => {
+                session.put_item(*seq, Encoding::MessagePack, item);
+                false
+            }
+            Sent::TooLarge => {
+                let report = session.too_large(item.len());
+                session.finish(*seq, Outcome::Failed(Box::new(report)));
+                false
+            }
+            Sent::Over => false,
+        });
     }
 
     fn collect(&mut self) {
@@ -223,7 +243,12 @@ impl Player {
                 } })
             }
             Effect::Cancel { seq, reason } => json!({ "cancel": { "seq": seq, "reason": reason.as_str() } }),
-            Effect::Credit => return None,
+            Effect::Credit { .. } => return None,
+            Effect::Input { seq, item } => {
+                self.unread.push((seq, item.length()));
+                json!({ "input": { "seq": seq, "value": meaning(&Value::decode(&item.payload).unwrap()) } })
+            }
+            Effect::InputEnd { seq } => json!({ "input_end": { "seq": seq } }),
             Effect::Shutdown => json!({ "shutdown": {} }),
             Effect::Exit { code, complaint } => {
                 assert_eq!(complaint.is_some(), code == 70, "a violation says what it was: {complaint:?}");
@@ -233,6 +258,12 @@ impl Player {
             Effect::Vanish => json!({ "exit": { "code": 0 } }),
         })
     }
+}
+
+/// What the functions of the transcripts say of themselves.
+fn contract(name: &str) -> Contract {
+    let reads = matches!(name, "sum" | "scan");
+    Contract { inputs: reads.then(|| Value::Map(Vec::new())), ..Contract::new(name) }
 }
 
 /// Whether what happened has all that a step names.
@@ -330,6 +361,10 @@ fn body_meaning(frame: &Frame) -> Json {
         Kind::Log => {
             let log = Log::decode(body).unwrap();
             json!({ "level": log.level.as_str(), "logger": log.logger, "message": log.message })
+        }
+        Kind::Credit => {
+            let credit = Credit::decode(body).unwrap();
+            json!({ "items": credit.items, "bytes": credit.bytes })
         }
         Kind::Progress => {
             let progress = Progress::decode(body).unwrap();
