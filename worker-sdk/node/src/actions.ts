@@ -24,10 +24,10 @@ interface Hooks {
 }
 
 /** Describes an exported function: `export const convert = action({ idempotent: true }, async (input, context) => …)`. */
-export function action<Input, Output>(
+export function action<Input, Output, Item = unknown>(
   options: FunctionOptions,
-  fn: (input: Input, context: CallContext) => Output,
-): (input: Input, context: CallContext) => Output {
+  fn: (input: Input, context: CallContext<Item>) => Output,
+): (input: Input, context: CallContext<Item>) => Output {
   if (typeof fn !== 'function') throw new TypeError('action(options, function): the function is missing')
   Object.defineProperty(fn, OPTIONS, { value: options })
   return fn

@@ -2,6 +2,7 @@
 
 import { inspect } from 'node:util'
 import { Cancelled } from './errors.js'
+import type { Inputs } from './inputs.js'
 import { type CancelReason, Kind, type Level, type Seq, type Welcome } from './protocol.js'
 import type { Call } from './session.js'
 
@@ -61,13 +62,14 @@ export class WorkerContext {
   }
 }
 
-/** What functions see. */
-export class CallContext extends WorkerContext {
+/** What functions see. `Item` is what the function's input stream consists of, if it has one. */
+export class CallContext<Item = unknown> extends WorkerContext {
   readonly #reporting: Reporting
   readonly #seq: Seq
   readonly #deadline: number | undefined
   #reason: CancelReason | undefined
   #controller: AbortController | undefined
+  readonly #inputs: Inputs | undefined
 
   /** The function's name, as it was called. */
   readonly function: string
@@ -76,8 +78,9 @@ export class CallContext extends WorkerContext {
   /** W3C trace context and what else the app sent along. */
   readonly trace: Readonly<Record<string, string>>
 
-  constructor(reporting: Reporting, welcome: Welcome, call: Call) {
+  constructor(reporting: Reporting, welcome: Welcome, call: Call, inputs?: Inputs) {
     super(reporting, welcome)
+    this.#inputs = inputs
     this.#reporting = reporting
     this.#seq = call.seq
     this.#deadline = call.timeoutMs === null ? undefined : performance.now() + call.timeoutMs
@@ -99,6 +102,13 @@ export class CallContext extends WorkerContext {
       if (this.cancelled) this.#controller.abort(new Cancelled(this.#reason as CancelReason))
     }
     return this.#controller.signal
+  }
+
+  /** The items that the caller sends along, one after the other: `for await (const item of context.inputs)`. */
+  get inputs(): AsyncIterableIterator<Item, undefined> {
+    if (this.#inputs === undefined)
+      throw new TypeError(`${this.function} reads no input stream: describe it with an option inputs`)
+    return this.#inputs as AsyncIterableIterator<Item, undefined>
   }
 
   /** Milliseconds left of this attempt's time; undefined if it has no limit. */
@@ -129,6 +139,12 @@ export class CallContext extends WorkerContext {
     if (context.#reason !== undefined) return
     context.#reason = reason
     context.#controller?.abort(new Cancelled(reason))
+    context.#inputs?.fail(new Cancelled(reason))
+  }
+
+  /** Why a cancelled call was cancelled. @internal */
+  static reasonOf(context: CallContext): CancelReason {
+    return context.#reason ?? 'cancel'
   }
 
   /** Whether an error is how a function ends that obeyed its cancel. @internal */

@@ -9,6 +9,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export interface FunctionOptions {
   /** Default: the exported name. */
   name?: string
+  /** Say `'stream'` of a function that returns an async iterable or a Readable; of generators it is known. */
+  kind?: 'value' | 'stream'
   summary?: string
   /** It may run again after its worker died. Default false. */
   idempotent?: boolean
@@ -23,7 +25,10 @@ export interface FunctionOptions {
   timeout?: Duration
   batch?: { max: number; wait: Duration }
   input?: JsonSchema
+  /** Of a stream: of an item. */
   output?: JsonSchema
+  /** The function reads a stream of such items, `context.inputs`; `{}`: of anything. */
+  inputs?: JsonSchema
 }
 
 export interface Contract {
@@ -39,10 +44,12 @@ export interface Contract {
   batch?: { max: number; wait_ms: number }
   input?: JsonSchema
   output?: JsonSchema
+  inputs?: JsonSchema
 }
 
 const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
   'name',
+  'kind',
   'summary',
   'idempotent',
   'slots',
@@ -53,12 +60,14 @@ const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
   'batch',
   'input',
   'output',
+  'inputs',
 ])
 
 /** Leaves out what is at its default. Throws on options that mean nothing, so that a typo fails the start. */
 export function contractOf(name: string, kind: Contract['kind'], options: FunctionOptions): Contract {
   for (const key of Object.keys(options))
     if (!KNOWN_OPTIONS.has(key)) throw new TypeError(`function ${name}: unknown option ${key}`)
+  if (kind !== 'value' && kind !== 'stream') throw new TypeError(`${name}.kind: ${kind} is neither value nor stream`)
   const contract: Contract = { name, kind }
   if (options.summary !== undefined) contract.summary = options.summary
   if (options.idempotent === true) contract.idempotent = true
@@ -71,6 +80,7 @@ export function contractOf(name: string, kind: Contract['kind'], options: Functi
     contract.batch = { max: options.batch.max, wait_ms: milliseconds(options.batch.wait, `${name}.batch.wait`) }
   if (options.input !== undefined) contract.input = options.input
   if (options.output !== undefined) contract.output = options.output
+  if (options.inputs !== undefined) contract.inputs = options.inputs
   return contract
 }
 

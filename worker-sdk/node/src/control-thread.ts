@@ -37,6 +37,7 @@ if (start.fd !== undefined) Atomics.wait(start.handedOver, 0, 0)
 const socket = start.fd === undefined ? connect({ path: start.endpoint as string }) : new Socket({ fd: start.fd })
 socket.on('data', read).on('end', endProcess).on('error', endProcess).on('close', endProcess)
 if (start.opening !== undefined) socket.write(start.opening)
+parentPort?.on('message', (frames: Uint8Array) => socket.write(frames))
 
 function read(chunk: Buffer): void {
   try {

@@ -4,6 +4,7 @@
 
 import { readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 import { Cancels } from './cancels.js'
 import type { ControlNews, ControlStart } from './control-thread.js'
 import { type CancelReason, type Frame, HEADER_SIZE, type Seq } from './protocol.js'
@@ -19,23 +20,30 @@ export interface ControlHandler {
 export class ControlLane {
   readonly #cancels = new Cancels()
   readonly #handedOver = new Int32Array(new SharedArrayBuffer(4))
+  #thread: Worker | undefined
 
   constructor(private readonly handler: ControlHandler) {}
 
   /** Starts the thread. It leaves a lane of ours alone until `handOver`. */
   start(where: { fd: number } | { endpoint: string; opening: Uint8Array }): void {
-    const { Worker } = process.getBuiltinModule('node:worker_threads')
+    const threads = process.getBuiltinModule('node:worker_threads')
     const workerData: ControlStart = { ...where, cancels: this.#cancels.memory, handedOver: this.#handedOver }
     // An empty environment: NODE_OPTIONS meant for the worker (--import, --require) must not run in here again.
     // It prints nothing: pipes from it would only cost the start of our own stdout and stderr.
     const silent = { stdin: false, stdout: true, stderr: true }
     const options = { workerData, env: {}, execArgv: [], name: 'ganger control', ...silent }
-    const thread = new Worker(join(__dirname, 'control-thread.cjs'), options)
+    const thread = new threads.Worker(join(__dirname, 'control-thread.cjs'), options)
     thread.on('message', (news: ControlNews) => this.#hear(news))
     thread.on('error', (error) => {
       throw error
     })
     thread.unref()
+    this.#thread = thread
+  }
+
+  /** Writes frames to the lane, which the thread owns. */
+  send(frames: Uint8Array): void {
+    this.#thread?.postMessage(frames)
   }
 
   /** From now on the thread alone reads the lane. */

@@ -65,7 +65,7 @@ export function cancelledReport(reason: CancelReason): ErrorReport {
   return plainReport('CANCELLED', 'AbortError', `the call was cancelled (${reason})`)
 }
 
-export function tooLargeReport(what: 'input' | 'result', limit: number): ErrorReport {
+export function tooLargeReport(what: 'input' | 'result' | 'item', limit: number): ErrorReport {
   return plainReport('PAYLOAD_TOO_LARGE', 'RangeError', `the ${what} has more than ${limit} bytes`)
 }
 

@@ -14,7 +14,7 @@ export class Functions {
 
   add(name: string, fn: WorkerFunction, options: FunctionOptions, alias?: string): void {
     if (this.#byName.has(name)) throw new Error(`the function ${name} is defined twice`)
-    const offered = { fn, contract: contractOf(name, isGenerator(fn) ? 'stream' : 'value', options) }
+    const offered = { fn, contract: contractOf(name, options.kind ?? (isGenerator(fn) ? 'stream' : 'value'), options) }
     this.contracts.push(offered.contract)
     this.#byName.set(name, offered)
     if (alias !== undefined && !this.#byName.has(alias)) this.#byName.set(alias, offered)

@@ -65,15 +65,15 @@ export class Outbox {
     this.#appended()
   }
 
-  /** A frame with a value as its payload. False, and nothing sent, if it is larger than `maxPayload`. */
-  value(kind: number, seq: Seq, value: unknown): boolean {
+  /** A frame with a value as its payload. Tells its size; undefined, and nothing sent, if that is more than `maxPayload`. */
+  value(kind: number, seq: Seq, value: unknown): number | undefined {
     const encoder = this.#encoder
     const at = encoder.reserve(HEADER_SIZE)
     this.#write(at, value)
     const length = encoder.position - at - HEADER_SIZE
     if (length > this.maxPayload) {
       encoder.position = at
-      return false
+      return undefined
     }
     const shared = this.#leave(encoder.buffer, at + HEADER_SIZE, length)
     if (shared !== undefined) {
@@ -82,21 +82,21 @@ export class Outbox {
     }
     writeHeader(encoder.buffer, at, { kind, flags: 0, seq, bodyLength: 0, length })
     this.#appended()
-    return true
+    return length
   }
 
-  /** A frame with a byte string as its payload; one that is long enough is not copied and must not change afterwards. */
-  raw(kind: number, seq: Seq, bytes: Uint8Array): boolean {
-    if (bytes.length > this.maxPayload) return false
+  /** A frame with a byte string as its payload; one that is long enough is not copied, unless it may change afterwards. */
+  raw(kind: number, seq: Seq, bytes: Uint8Array, mayChange = false): number | undefined {
+    if (bytes.length > this.maxPayload) return undefined
     const shared = this.#leave(bytes, 0, bytes.length)
     if (shared !== undefined) return this.#reference(kind, Encoding.RAW, seq, shared)
     const encoder = this.#encoder
     const at = encoder.reserve(HEADER_SIZE)
     writeHeader(encoder.buffer, at, { kind, flags: Encoding.RAW, seq, bodyLength: 0, length: bytes.length })
     if (bytes.length < COPY_LIMIT) encoder.bytes(bytes)
-    else this.#piece(bytes)
+    else this.#piece(mayChange ? Buffer.from(bytes) : bytes)
     this.#appended()
-    return true
+    return bytes.length
   }
 
   beginTurn(): void {
@@ -132,11 +132,11 @@ export class Outbox {
     return this.arenas.write(bytes.subarray(at, at + length))
   }
 
-  #reference(kind: number, encoding: number, seq: Seq, to: Reference): true {
+  #reference(kind: number, encoding: number, seq: Seq, to: Reference): number {
     const at = this.#encoder.reserve(SHARED_FRAME_SIZE)
     writeSharedFrame(this.#encoder.buffer, at, [kind, encoding, seq], to)
     this.#appended()
-    return true
+    return to.length
   }
 
   #write(at: number, value: unknown): void {

@@ -1,16 +1,17 @@
 // Runs calls: input to arguments, function, result or error to a reply. Synchronous functions make no promise.
 
 import { bytesOf } from './bytes.js'
-import { collectAsync, collectSync, isAsyncItems, isItems } from './collect.js'
 import { CallContext, type Reporting } from './context.js'
-import { decode } from './decoder.js'
 import { cancelledReport, type ErrorReport, plainReport, reportOf, tooLargeReport } from './errors.js'
 import type { Functions, Offered } from './functions.js'
+import { type Source, sourceOf } from './items.js'
 import type { Outbox } from './outbox.js'
 import { isInvalidInput, NotDecodable, NotEncodable } from './path.js'
-import { type CancelReason, Encoding, Kind, type Seq, type Welcome } from './protocol.js'
+import { payloadValue } from './payload.js'
+import { type CancelReason, Kind, type Seq, type Welcome } from './protocol.js'
 import { checkInput } from './schema.js'
 import type { Call } from './session.js'
+import { type Streams, TooLarge } from './streams.js'
 
 export class Runner {
   readonly #contexts = new Map<Seq, CallContext>()
@@ -19,6 +20,7 @@ export class Runner {
     private readonly functions: Functions,
     private readonly welcome: Welcome,
     private readonly outbox: Outbox,
+    private readonly streams: Streams,
     private readonly reporting: Reporting,
     /** The call's one reply was sent. */
     private readonly onEnd: (seq: Seq) => void,
@@ -42,28 +44,52 @@ export class Runner {
   cancel(seq: Seq, reason: CancelReason): void {
     const context = this.#contexts.get(seq)
     if (context !== undefined) CallContext.cancel(context, reason)
+    this.streams.cancel(seq)
   }
 
   #invoke(call: Call, offered: Offered, args: unknown[]): void {
     const { seq } = call
-    const context = new CallContext(this.reporting, this.welcome, call)
+    const { inputs } = offered.contract
+    const opened = inputs === undefined ? undefined : this.streams.open(seq, inputs)
+    const context = new CallContext(this.reporting, this.welcome, call, opened)
     this.#contexts.set(seq, context)
     let result: unknown
     try {
       const fn = offered.fn as (...args: unknown[]) => unknown
       args.push(context)
       result = fn(...args)
-      if (isItems(result)) result = collectSync(result, context)
-      else if (isAsyncItems(result)) result = collectAsync(result, context)
     } catch (error) {
       return this.#failed(seq, context, error)
     }
     if (isThenable(result))
       result.then(
-        (value) => this.#succeeded(seq, value),
+        (value) => this.#returned(seq, offered, context, value),
         (error) => this.#failed(seq, context, error),
       )
-    else this.#succeeded(seq, result)
+    else this.#returned(seq, offered, context, result)
+  }
+
+  #returned(seq: Seq, offered: Offered, context: CallContext, result: unknown): void {
+    const isStream = offered.contract.kind === 'stream'
+    if (!isStream && (typeof result !== 'object' || result === null)) return this.#succeeded(seq, result)
+    let source: Source | undefined
+    try {
+      source = sourceOf(result, isStream)
+    } catch (error) {
+      return this.#error(seq, reportOf('INVALID_RESULT', error))
+    }
+    if (source === undefined) this.#succeeded(seq, result)
+    else this.#stream(seq, context, source)
+  }
+
+  #stream(seq: Seq, context: CallContext, source: Source): void {
+    this.streams.produce(seq, source, {
+      cancelled: () => context.cancelled,
+      ended: (final) => this.#succeeded(seq, final),
+      failed: (error) => this.#failed(seq, context, error),
+      unsendable: (error) => this.#unsendable(seq, error),
+      stopped: () => this.#error(seq, cancelledReport(CallContext.reasonOf(context))),
+    })
   }
 
   #succeeded(seq: Seq, result: unknown): void {
@@ -71,11 +97,15 @@ export class Runner {
       const bytes = typeof result === 'object' && result !== null ? bytesOf(result) : undefined
       const sent =
         bytes === undefined ? this.outbox.value(Kind.RESULT, seq, result) : this.outbox.raw(Kind.RESULT, seq, bytes)
-      if (!sent) return this.#error(seq, tooLargeReport('result', this.welcome.maxPayload))
+      if (sent === undefined) return this.#error(seq, tooLargeReport('result', this.welcome.maxPayload))
     } catch (error) {
       return this.#error(seq, invalidResult(error))
     }
     this.#ended(seq)
+  }
+
+  #unsendable(seq: Seq, error: unknown): void {
+    this.#error(seq, error instanceof TooLarge ? tooLargeReport('item', this.welcome.maxPayload) : invalidResult(error))
   }
 
   #failed(seq: Seq, context: CallContext, error: unknown): void {
@@ -98,12 +128,13 @@ export class Runner {
 
   #ended(seq: Seq): void {
     this.#contexts.delete(seq)
+    this.streams.ended(seq)
     this.onEnd(seq)
   }
 }
 
 function argumentsOf(call: Call): unknown[] {
-  const value = inputOf(call)
+  const value = payloadValue(call)
   if (call.shape === 0) return [value]
   if (call.shape !== 1) throw new NotDecodable(`this worker knows no input of shape ${call.shape}`)
   if (!Array.isArray(value) || value.length !== 2 || !Array.isArray(value[0]))
@@ -111,15 +142,6 @@ function argumentsOf(call: Call): unknown[] {
   const [positional, named] = value as [unknown[], object | null]
   // Named arguments are an object of options in JavaScript: the last argument.
   return named === null || Object.keys(named).length === 0 ? positional : [...positional, named]
-}
-
-function inputOf(call: Call): unknown {
-  const { bytes, payloadAt, end } = call
-  if (call.encoding === Encoding.MESSAGEPACK)
-    return payloadAt === end ? null : decode(bytes, payloadAt, end, call.owned)
-  if (call.encoding === Encoding.RAW)
-    return call.owned ? bytes.subarray(payloadAt, end) : Buffer.from(bytes.subarray(payloadAt, end))
-  throw new NotDecodable('a Node worker does not read pickle: send plain values')
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

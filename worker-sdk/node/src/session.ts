@@ -6,6 +6,7 @@ import type { Contract } from './contract.js'
 import { cancelledReport, type ErrorReport, plainReport, tooLargeReport } from './errors.js'
 import {
   type CancelReason,
+  type CreditBody,
   DEFAULT_MAX_PAYLOAD,
   Flag,
   type Frame,
@@ -27,19 +28,23 @@ import {
 export const EXIT_VIOLATION = 70
 const EXIT_START_FAILED = 1
 
-/** A call to run now. Its payload lies in `bytes[payloadAt, end)` and is gone after `run` returns, unless `owned`. */
-export interface Call {
+/** What lies in `bytes[payloadAt, end)`, gone after the effect returns unless `owned`. */
+export interface Payload {
+  encoding: number
+  bytes: Buffer
+  payloadAt: number
+  end: number
+  owned: boolean
+}
+
+/** A call to run now. */
+export interface Call extends Payload {
   seq: Seq
   function: string
   attempt: number
   timeoutMs: number | null
   shape: number
   context: Readonly<Record<string, string>> | null
-  encoding: number
-  bytes: Buffer
-  payloadAt: number
-  end: number
-  owned: boolean
 }
 
 /** What the session wants done, in the order it asks. */
@@ -53,6 +58,11 @@ export interface Effects {
   release(offsets: readonly number[]): void
   run(call: Call): void
   cancel(seq: Seq, reason: CancelReason): void
+  /** An item of a running call's input stream; a message instead says why it could not be held. */
+  input(seq: Seq, item: Payload | string): void
+  inputEnd(seq: Seq): void
+  /** A running call may send so much more of its stream. */
+  credit(seq: Seq, credit: CreditBody): void
   /** Nothing runs any more: run the shutdown hooks, then tell `stopped`. */
   stop(): void
   /** Flush what was sent, then end the process. `line` goes to stderr. */
@@ -76,7 +86,8 @@ export interface Attach {
   session: string
 }
 
-type Payload = Pick<Call, 'bytes' | 'payloadAt' | 'end' | 'owned'>
+/** Where in the input arena a payload lies. */
+type Shared = { offset: number; length: number }
 type Phase = 'greeting' | 'loading' | 'ready' | 'over'
 
 export class Session {
@@ -124,7 +135,8 @@ export class Session {
     try {
       this.#check(kind, flags, seq)
       if (flags & Flag.MORE && kind !== Kind.CHUNK) this.#chunks.ignore(seq)
-      if (kind === Kind.CALL || (kind === Kind.CHUNK && this.#chunks.drop(seq))) this.#tooLarge(seq)
+      if (this.#running.has(seq)) this.#inputTooLarge(seq)
+      else if (kind === Kind.CALL || (kind === Kind.CHUNK && this.#chunks.drop(seq))) this.#tooLarge(seq)
     } catch (error) {
       this.#caught(error)
     }
@@ -219,7 +231,7 @@ export class Session {
 
   #begin(frame: Frame): void {
     const fits = this.#chunks.begin(frame)
-    if (frame.kind !== Kind.CALL) return
+    if (frame.kind !== Kind.CALL) return fits ? undefined : this.#inputTooLarge(frame.seq)
     if (!fits) return this.#tooLarge(frame.seq)
     const reason = this.#takeEarly(frame.seq)
     if (reason === undefined) return
@@ -232,6 +244,9 @@ export class Session {
     else if (frame.kind === Kind.PING) this.effects.send('data', Kind.PONG, frame.seq)
     else if (frame.kind === Kind.STOP) this.#stop(frame)
     else if (frame.kind === Kind.RELEASE) this.effects.release(readRelease(frame))
+    // What ended while this was on its way reads no more.
+    else if (frame.kind === Kind.INPUT && this.#running.has(frame.seq)) this.effects.input(frame.seq, payloadOf(frame))
+    else if (frame.kind === Kind.INPUT_END && this.#running.has(frame.seq)) this.effects.inputEnd(frame.seq)
   }
 
   /** From here on it is as if the payload had come in the frame. */
@@ -239,17 +254,20 @@ export class Session {
     if (frame.kind !== Kind.CALL && frame.kind !== Kind.INPUT) return this.#arrived(frame)
     if (this.#inputSize === null) throw new Violation('a payload in shared memory, which was not agreed')
     const { offset, length } = readReference(frame, this.#inputSize)
-    if (frame.kind !== Kind.CALL) return
-    if (length > this.#maxPayload) return this.#tooLarge(frame.seq)
-    this.#call(frame, { offset, length })
+    if (frame.kind === Kind.CALL && length > this.#maxPayload) return this.#tooLarge(frame.seq)
+    if (frame.kind === Kind.CALL) return this.#call(frame, { offset, length })
+    if (this.#running.has(frame.seq)) this.effects.input(frame.seq, this.#fetched(frame, { offset, length }))
   }
 
-  #call(frame: Frame, shared?: { offset: number; length: number }): void {
+  #call(frame: Frame, shared?: Shared): void {
     const body = readCall(frame)
     const reason = this.#takeEarly(frame.seq)
     if (reason !== undefined) return this.#refuse(frame.seq, cancelledReport(reason))
-    const payload = shared === undefined ? frame : this.#fetched(frame.seq, shared.offset, shared.length)
-    if (payload === undefined) return
+    const payload = shared === undefined ? frame : this.#fetched(frame, shared)
+    if (typeof payload === 'string') {
+      this.#refuse(frame.seq, plainReport('INVALID_INPUT', 'RangeError', payload))
+      return
+    }
     this.#running.set(frame.seq, false)
     this.effects.run({
       seq: frame.seq,
@@ -266,13 +284,14 @@ export class Session {
     })
   }
 
-  #fetched(seq: Seq, offset: number, length: number): Payload | undefined {
+  /** A message instead says why it could not be held. */
+  #fetched(frame: Frame, { offset, length }: Shared): Payload | string {
     try {
-      return { bytes: this.effects.fetch(offset, length), payloadAt: 0, end: length, owned: true }
+      const bytes = this.effects.fetch(offset, length)
+      return { encoding: frame.flags & Flag.ENCODING, bytes, payloadAt: 0, end: length, owned: true }
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      this.#refuse(seq, plainReport('INVALID_INPUT', 'RangeError', `the input cannot be held: ${error.message}`))
-      return undefined
+      return `the input cannot be held: ${error.message}`
     }
   }
 
@@ -287,6 +306,11 @@ export class Session {
   #tooLarge(seq: Seq): void {
     this.#takeEarly(seq)
     this.#refuse(seq, tooLargeReport('input', this.#maxPayload))
+  }
+
+  /** An item of a running call's input stream. */
+  #inputTooLarge(seq: Seq): void {
+    if (this.#running.has(seq)) this.effects.input(seq, `the item has more than ${this.#maxPayload} bytes`)
   }
 
   /** Answers a call that never runs. A STOP may have waited for it (R35). */
@@ -314,11 +338,16 @@ export class Session {
       case Kind.CREDIT:
         if (this.#phase === 'greeting') throw new Violation('the first frame of control is not WELCOME')
         if (frame.kind === Kind.CANCEL) this.cancel(frame.seq, readCancel(frame))
-        else readCredit(frame)
+        else this.#credit(frame)
         break
       default:
         unexpected(frame.kind, frame.flags, 'control')
     }
+  }
+
+  #credit(frame: Frame): void {
+    const credit = readCredit(frame)
+    if (this.#running.has(frame.seq)) this.effects.credit(frame.seq, credit)
   }
 
   #welcome(frame: Frame): void {
@@ -337,6 +366,10 @@ export class Session {
     this.#phase = 'over'
     this.effects.exit(code, line)
   }
+}
+
+function payloadOf({ flags, bytes, payloadAt, end, owned }: Frame): Payload {
+  return { encoding: flags & Flag.ENCODING, bytes, payloadAt, end, owned }
 }
 
 const KNOWN: ReadonlySet<number> = new Set(Object.values(Kind))

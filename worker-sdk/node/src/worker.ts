@@ -7,9 +7,19 @@ import { ControlLane, readWelcome, sendHello } from './control.js'
 import { DataLane, type DataLaneHandler } from './data-lane.js'
 import { type ErrorReport, reportOf } from './errors.js'
 import { type Loaded, load } from './loader.js'
-import { bodyFrame, type CancelReason, Kind, type Lane, type Seq, Violation, type Welcome } from './protocol.js'
+import {
+  bodyFrame,
+  type CancelReason,
+  type CreditBody,
+  Kind,
+  type Lane,
+  type Seq,
+  Violation,
+  type Welcome,
+} from './protocol.js'
 import { Runner } from './runner.js'
-import { type Call, type Effects, type Hello, Session } from './session.js'
+import { type Call, type Effects, type Hello, type Payload, Session } from './session.js'
+import { Streams } from './streams.js'
 
 /** How this worker is joined to its host (SPEC chapter 1). */
 export type Lanes = { dataFd: number; controlFd: number } | { endpoint: string; token: string; session: string }
@@ -21,6 +31,7 @@ export class Worker implements Effects, Reporting {
   readonly #control: ControlLane
   #data!: DataLane
   #runner: Runner | undefined
+  #streams: Streams | undefined
   #loaded: Loaded | undefined
   #context: WorkerContext | undefined
   #arenas: Arenas | undefined
@@ -121,6 +132,18 @@ export class Worker implements Effects, Reporting {
     this.#runner?.cancel(seq, reason)
   }
 
+  input(seq: Seq, item: Payload | string): void {
+    this.#streams?.input(seq, item)
+  }
+
+  inputEnd(seq: Seq): void {
+    this.#streams?.inputEnd(seq)
+  }
+
+  credit(seq: Seq, { items, bytes }: CreditBody): void {
+    this.#streams?.credit(seq, items, bytes)
+  }
+
   stop(): void {
     this.#runShutdownHooks().then(() => this.#session.stopped())
   }
@@ -158,7 +181,10 @@ export class Worker implements Effects, Reporting {
     for (const hook of loaded.startup) await hook(context)
     this.#loaded = loaded
     const ended = (seq: Seq): void => this.#session.ended(seq)
-    this.#runner = new Runner(loaded.functions, welcome, this.#data.outbox, this, ended)
+    this.#streams = new Streams(this.#data.outbox, (seq, items, bytes) =>
+      this.#control.send(bodyFrame(Kind.CREDIT, seq, [items, bytes])),
+    )
+    this.#runner = new Runner(loaded.functions, welcome, this.#data.outbox, this.#streams, this, ended)
     this.#session.loaded(loaded.functions.contracts)
   }
 
