@@ -47,6 +47,14 @@ export class Runner {
     this.streams.cancel(seq)
   }
 
+  /** Ends the call at once; what the function does about it is of no interest (R53). */
+  inputTooLarge(seq: Seq): void {
+    const context = this.#contexts.get(seq)
+    if (context === undefined) return
+    this.#error(seq, tooLargeReport('item', this.welcome.maxPayload))
+    CallContext.cancel(context, 'cancel')
+  }
+
   #invoke(call: Call, offered: Offered, args: unknown[]): void {
     const { seq } = call
     const { inputs } = offered.contract
@@ -70,6 +78,7 @@ export class Runner {
   }
 
   #returned(seq: Seq, offered: Offered, context: CallContext, result: unknown): void {
+    if (!this.#contexts.has(seq)) return
     const isStream = offered.contract.kind === 'stream'
     if (!isStream && (typeof result !== 'object' || result === null)) return this.#succeeded(seq, result)
     let source: Source | undefined
@@ -109,6 +118,7 @@ export class Runner {
   }
 
   #failed(seq: Seq, context: CallContext, error: unknown): void {
+    if (!this.#contexts.has(seq)) return
     if (isInvalidInput(error)) return this.#invalidInput(seq, error)
     const reason = CallContext.endedByCancel(context, error)
     this.#error(seq, reason === undefined ? reportOf('CALL_FAILED', error) : cancelledReport(reason))

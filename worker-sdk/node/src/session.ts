@@ -60,6 +60,8 @@ export interface Effects {
   cancel(seq: Seq, reason: CancelReason): void
   /** An item of a running call's input stream; a message instead says why it could not be held. */
   input(seq: Seq, item: Payload | string): void
+  /** An item of a running call's input stream has too many bytes: that ends the call (R53). */
+  inputTooLarge(seq: Seq): void
   inputEnd(seq: Seq): void
   /** A running call may send so much more of its stream. */
   credit(seq: Seq, credit: CreditBody): void
@@ -256,7 +258,15 @@ export class Session {
     const { offset, length } = readReference(frame, this.#inputSize)
     if (frame.kind === Kind.CALL && length > this.#maxPayload) return this.#tooLarge(frame.seq)
     if (frame.kind === Kind.CALL) return this.#call(frame, { offset, length })
-    if (this.#running.has(frame.seq)) this.effects.input(frame.seq, this.#fetched(frame, { offset, length }))
+    if (this.#running.has(frame.seq)) this.#inputShared(frame, { offset, length })
+  }
+
+  /** It is copied, so that its block is free again (R54). */
+  #inputShared(frame: Frame, shared: Shared): void {
+    if (shared.length > this.#maxPayload) return this.effects.inputTooLarge(frame.seq)
+    const item = this.#fetched(frame, shared)
+    this.effects.send('data', Kind.RELEASE, frame.seq, [shared.offset])
+    this.effects.input(frame.seq, item)
   }
 
   #call(frame: Frame, shared?: Shared): void {
@@ -295,6 +305,11 @@ export class Session {
     }
   }
 
+  #inputTooLarge(seq: Seq): void {
+    this.#chunks.drop(seq)
+    if (this.#running.has(seq)) this.effects.inputTooLarge(seq)
+  }
+
   #takeEarly(seq: Seq): CancelReason | undefined {
     if (this.#early.size === 0) return undefined
     const reason = this.#early.get(seq)
@@ -306,11 +321,6 @@ export class Session {
   #tooLarge(seq: Seq): void {
     this.#takeEarly(seq)
     this.#refuse(seq, tooLargeReport('input', this.#maxPayload))
-  }
-
-  /** An item of a running call's input stream. */
-  #inputTooLarge(seq: Seq): void {
-    if (this.#running.has(seq)) this.effects.input(seq, `the item has more than ${this.#maxPayload} bytes`)
   }
 
   /** Answers a call that never runs. A STOP may have waited for it (R35). */

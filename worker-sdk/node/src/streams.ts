@@ -67,8 +67,12 @@ export class Streams {
     this.#readings.get(seq)?.inputs.end()
   }
 
+  /** Nothing more is sent for the call, whatever its function does. */
   ended(seq: Seq): void {
-    if (this.#producers.size > 0) this.#producers.delete(seq)
+    if (this.#producers.size > 0) {
+      this.#producers.get(seq)?.abandon()
+      this.#producers.delete(seq)
+    }
     if (this.#readings.size > 0) this.#readings.delete(seq)
   }
 
@@ -84,21 +88,18 @@ export class Streams {
 
 /** The payload is read now, while it is there; what is wrong with it is told when the function takes it. */
 function received(item: Payload | string, schema: JsonSchema, index: number): () => unknown {
-  const root = `$inputs[${index}]`
   try {
     if (typeof item === 'string') throw new InvalidInput(item)
     const value = payloadValue(item)
     checkInput(schema, value)
     return () => value
   } catch (error) {
-    const misfit = error instanceof NotDecodable || error instanceof InvalidInput ? at(root, error) : error
+    const misfit =
+      error instanceof NotDecodable || error instanceof InvalidInput
+        ? new InvalidInput(`item ${index} of the input stream: ${error.message}`, error.path)
+        : error
     return () => {
       throw misfit
     }
   }
-}
-
-function at(root: string, { path, message }: NotDecodable | InvalidInput): InvalidInput {
-  const within = message.startsWith(path) ? root + message.slice(1) : `${root}: ${message}`
-  return new InvalidInput(within, root + path.slice(1))
 }

@@ -136,6 +136,10 @@ export class Worker implements Effects, Reporting {
     this.#streams?.input(seq, item)
   }
 
+  inputTooLarge(seq: Seq): void {
+    this.#runner?.inputTooLarge(seq)
+  }
+
   inputEnd(seq: Seq): void {
     this.#streams?.inputEnd(seq)
   }

@@ -223,6 +223,20 @@ test('large items come whole, raw, in pieces', async () => {
   assert.deepEqual(body, [1, 3_000_000])
 })
 
+test('an item that is too large ends its call, and the function is asked to stop', async () => {
+  const { closed } = await host.call('seen')
+  const seq = host.send('hold')
+  give(seq, 1)
+  give(seq, Buffer.alloc(9 << 20))
+  const { body } = await host.reply(seq)
+  assert.equal(body.code, 'PAYLOAD_TOO_LARGE')
+  await until(async () => (await host.call('seen')).closed === closed + 1, 'the function to stop')
+  assert.deepEqual(
+    host.frames.filter((frame) => frame.seq === seq && frame.kind !== Kind.LOG),
+    [],
+  )
+})
+
 test('streams both ways', async () => {
   const seq = host.send('double')
   for (let n = 0; n < 10; n++) {
@@ -242,13 +256,14 @@ test('a function need not read on, and is told what does not fit', async () => {
   give(two, 1)
   give(two, 'x')
   const { body } = await host.reply(two)
-  assert.deepEqual([body.code, body.path], ['INVALID_INPUT', '$inputs[1]'])
+  assert.deepEqual([body.code, body.path], ['INVALID_INPUT', '$'])
+  assert.match(body.message, /item 1 of the input stream/)
   const three = host.send('lenient')
   give(three, { n: 1 })
   give(three, { n: 'x' })
   give(three, { n: 2 })
   end(three)
-  assert.deepEqual((await host.reply(three)).value, [{ n: 1 }, '$inputs[1].n', { n: 2 }])
+  assert.deepEqual((await host.reply(three)).value, [{ n: 1 }, '$.n', { n: 2 }])
 })
 
 test('a function that waits for an item hears of a cancel', async () => {

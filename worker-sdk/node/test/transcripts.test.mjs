@@ -79,6 +79,9 @@ class Player {
     this.streams.input(seq, item)
     this.wanted.push({ effect: { input: { seq, value } } })
   }
+  inputTooLarge(seq) {
+    this.runner.inputTooLarge(seq)
+  }
   inputEnd(seq) {
     this.streams.inputEnd(seq)
     this.wanted.push({ effect: { input_end: { seq } } })
