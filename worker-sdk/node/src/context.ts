@@ -1,10 +1,10 @@
 // What a function sees of its call, as its second argument.
 
 import { inspect } from 'node:util'
+import type { Call } from './effects.js'
 import { Cancelled } from './errors.js'
 import type { Inputs } from './inputs.js'
 import { type CancelReason, Kind, type Level, type Seq, type Welcome } from './protocol.js'
-import type { Call } from './session.js'
 
 const NO_TRACE: Readonly<Record<string, string>> = Object.freeze({})
 

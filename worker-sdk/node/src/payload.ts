@@ -1,9 +1,9 @@
 // From a payload of the host's to a value.
 
 import { decode } from './decoder.js'
+import type { Payload } from './effects.js'
 import { NotDecodable } from './path.js'
 import { Encoding } from './protocol.js'
-import type { Payload } from './session.js'
 
 /** Throws `NotDecodable`. */
 export function payloadValue({ encoding, bytes, payloadAt, end, owned }: Payload): unknown {

@@ -61,11 +61,6 @@ export class Producer {
     if (this.#state === 'idle' || this.#state === 'waiting') this.#stop()
   }
 
-  /** The call has its end, of whatever kind: what the function has opened is closed, and nothing is told. */
-  abandon(): void {
-    if (this.#state !== 'over') this.#close(() => {})
-  }
-
   #beginTurn(): void {
     this.#resuming = undefined
     this.#turnBegan = performance.now()

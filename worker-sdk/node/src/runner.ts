@@ -2,6 +2,7 @@
 
 import { bytesOf } from './bytes.js'
 import { CallContext, type Reporting } from './context.js'
+import type { Call } from './effects.js'
 import { cancelledReport, type ErrorReport, plainReport, reportOf, tooLargeReport } from './errors.js'
 import type { Functions, Offered } from './functions.js'
 import { type Source, sourceOf } from './items.js'
@@ -10,11 +11,12 @@ import { isInvalidInput, NotDecodable, NotEncodable } from './path.js'
 import { payloadValue } from './payload.js'
 import { type CancelReason, Kind, type Seq, type Welcome } from './protocol.js'
 import { checkInput } from './schema.js'
-import type { Call } from './session.js'
 import { type Streams, TooLarge } from './streams.js'
 
 export class Runner {
   readonly #contexts = new Map<Seq, CallContext>()
+  /** Calls that end for an item of their input stream, whatever their functions do. */
+  readonly #overfull = new Set<Seq>()
 
   constructor(
     private readonly functions: Functions,
@@ -47,12 +49,8 @@ export class Runner {
     this.streams.cancel(seq)
   }
 
-  /** Ends the call at once; what the function does about it is of no interest (R53). */
   inputTooLarge(seq: Seq): void {
-    const context = this.#contexts.get(seq)
-    if (context === undefined) return
-    this.#error(seq, tooLargeReport('item', this.welcome.maxPayload))
-    CallContext.cancel(context, 'cancel')
+    this.#overfull.add(seq)
   }
 
   #invoke(call: Call, offered: Offered, args: unknown[]): void {
@@ -78,7 +76,6 @@ export class Runner {
   }
 
   #returned(seq: Seq, offered: Offered, context: CallContext, result: unknown): void {
-    if (!this.#contexts.has(seq)) return
     const isStream = offered.contract.kind === 'stream'
     if (!isStream && (typeof result !== 'object' || result === null)) return this.#succeeded(seq, result)
     let source: Source | undefined
@@ -102,11 +99,12 @@ export class Runner {
   }
 
   #succeeded(seq: Seq, result: unknown): void {
+    if (this.#overfull.has(seq)) return this.#error(seq, this.#tooLarge('item'))
     try {
       const bytes = typeof result === 'object' && result !== null ? bytesOf(result) : undefined
       const sent =
         bytes === undefined ? this.outbox.value(Kind.RESULT, seq, result) : this.outbox.raw(Kind.RESULT, seq, bytes)
-      if (sent === undefined) return this.#error(seq, tooLargeReport('result', this.welcome.maxPayload))
+      if (sent === undefined) return this.#error(seq, this.#tooLarge('result'))
     } catch (error) {
       return this.#error(seq, invalidResult(error))
     }
@@ -114,11 +112,14 @@ export class Runner {
   }
 
   #unsendable(seq: Seq, error: unknown): void {
-    this.#error(seq, error instanceof TooLarge ? tooLargeReport('item', this.welcome.maxPayload) : invalidResult(error))
+    this.#error(seq, error instanceof TooLarge ? this.#tooLarge('item') : invalidResult(error))
+  }
+
+  #tooLarge(what: 'result' | 'item'): ErrorReport {
+    return tooLargeReport(what, this.welcome.maxPayload)
   }
 
   #failed(seq: Seq, context: CallContext, error: unknown): void {
-    if (!this.#contexts.has(seq)) return
     if (isInvalidInput(error)) return this.#invalidInput(seq, error)
     const reason = CallContext.endedByCancel(context, error)
     this.#error(seq, reason === undefined ? reportOf('CALL_FAILED', error) : cancelledReport(reason))
@@ -132,7 +133,7 @@ export class Runner {
   }
 
   #error(seq: Seq, report: ErrorReport): void {
-    this.reporting.report(Kind.ERROR, seq, report)
+    this.reporting.report(Kind.ERROR, seq, this.#overfull.delete(seq) ? this.#tooLarge('item') : report)
     this.#ended(seq)
   }
 

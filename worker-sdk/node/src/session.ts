@@ -3,10 +3,10 @@
 
 import { Chunks } from './chunks.js'
 import type { Contract } from './contract.js'
+import type { Attach, Effects, Hello, Payload } from './effects.js'
 import { cancelledReport, type ErrorReport, plainReport, tooLargeReport } from './errors.js'
 import {
   type CancelReason,
-  type CreditBody,
   DEFAULT_MAX_PAYLOAD,
   Flag,
   type Frame,
@@ -22,74 +22,16 @@ import {
   type Seq,
   VERSION,
   Violation,
-  type Welcome,
 } from './protocol.js'
 
 export const EXIT_VIOLATION = 70
 const EXIT_START_FAILED = 1
 
-/** What lies in `bytes[payloadAt, end)`, gone after the effect returns unless `owned`. */
-export interface Payload {
-  encoding: number
-  bytes: Buffer
-  payloadAt: number
-  end: number
-  owned: boolean
-}
-
-/** A call to run now. */
-export interface Call extends Payload {
-  seq: Seq
-  function: string
-  attempt: number
-  timeoutMs: number | null
-  shape: number
-  context: Readonly<Record<string, string>> | null
-}
-
-/** What the session wants done, in the order it asks. */
-export interface Effects {
-  send(lane: Lane, kind: number, seq: Seq, body?: unknown): void
-  /** Load the user's code and run its start-up hooks; then tell `loaded` or `failed`. */
-  load(welcome: Welcome): void
-  /** A copy of what lies in the input arena. Throws a `RangeError` if there is no room for it. */
-  fetch(offset: number, length: number): Buffer
-  /** The host looks no more at these blocks of the result arena. */
-  release(offsets: readonly number[]): void
-  run(call: Call): void
-  cancel(seq: Seq, reason: CancelReason): void
-  /** An item of a running call's input stream; a message instead says why it could not be held. */
-  input(seq: Seq, item: Payload | string): void
-  /** An item of a running call's input stream has too many bytes: that ends the call (R53). */
-  inputTooLarge(seq: Seq): void
-  inputEnd(seq: Seq): void
-  /** A running call may send so much more of its stream. */
-  credit(seq: Seq, credit: CreditBody): void
-  /** Nothing runs any more: run the shutdown hooks, then tell `stopped`. */
-  stop(): void
-  /** Flush what was sent, then end the process. `line` goes to stderr. */
-  exit(code: number, line?: string): void
-  /** The host is gone: end the process at once, flush nothing. */
-  gone(): void
-}
-
-export interface Hello {
-  sdk: string
-  sdkVersion: string
-  language: string
-  pid: number
-  /** It inherited its descriptors, on a system where arenas can be among them. */
-  sharedMemory: boolean
-}
-
-/** What a worker shows that joins a running pool through a named endpoint (SPEC 1.2). */
-export interface Attach {
-  token: string
-  session: string
-}
-
 /** Where in the input arena a payload lies. */
 type Shared = { offset: number; length: number }
+/** A running call was cancelled; its input stream has ended. */
+const CANCELLED = 1
+const INPUT_ENDED = 2
 type Phase = 'greeting' | 'loading' | 'ready' | 'over'
 
 export class Session {
@@ -100,8 +42,8 @@ export class Session {
   #maxPayload = DEFAULT_MAX_PAYLOAD
   /** Bytes of the input arena; null: none was agreed on. */
   #inputSize: number | null = null
-  /** The running calls, and whether they were cancelled. */
-  readonly #running = new Map<Seq, boolean>()
+  /** The running calls, and what is over about them. */
+  readonly #running = new Map<Seq, number>()
   readonly #early = new Map<Seq, CancelReason>()
   readonly #chunks = new Chunks(() => this.#maxPayload)
 
@@ -186,8 +128,9 @@ export class Session {
   }
 
   #cancelRunning(seq: Seq, reason: CancelReason): void {
-    if (this.#running.get(seq) === true) return
-    this.#running.set(seq, true)
+    const over = this.#running.get(seq) ?? 0
+    if (over & CANCELLED) return
+    this.#running.set(seq, over | CANCELLED)
     this.effects.cancel(seq, reason)
   }
 
@@ -246,9 +189,19 @@ export class Session {
     else if (frame.kind === Kind.PING) this.effects.send('data', Kind.PONG, frame.seq)
     else if (frame.kind === Kind.STOP) this.#stop(frame)
     else if (frame.kind === Kind.RELEASE) this.effects.release(readRelease(frame))
-    // What ended while this was on its way reads no more.
-    else if (frame.kind === Kind.INPUT && this.#running.has(frame.seq)) this.effects.input(frame.seq, payloadOf(frame))
-    else if (frame.kind === Kind.INPUT_END && this.#running.has(frame.seq)) this.effects.inputEnd(frame.seq)
+    else if (frame.kind === Kind.INPUT && this.#reads(frame.seq)) this.effects.input(frame.seq, payloadOf(frame))
+    else if (frame.kind === Kind.INPUT_END) this.#inputEnd(frame.seq)
+  }
+
+  /** What has ended or was cancelled while an item was on its way reads no more (R51, R52). */
+  #reads(seq: Seq): boolean {
+    return this.#running.get(seq) === 0
+  }
+
+  #inputEnd(seq: Seq): void {
+    if (!this.#reads(seq)) return
+    this.#running.set(seq, INPUT_ENDED)
+    this.effects.inputEnd(seq)
   }
 
   /** From here on it is as if the payload had come in the frame. */
@@ -258,12 +211,12 @@ export class Session {
     const { offset, length } = readReference(frame, this.#inputSize)
     if (frame.kind === Kind.CALL && length > this.#maxPayload) return this.#tooLarge(frame.seq)
     if (frame.kind === Kind.CALL) return this.#call(frame, { offset, length })
-    if (this.#running.has(frame.seq)) this.#inputShared(frame, { offset, length })
+    if (this.#reads(frame.seq)) this.#inputShared(frame, { offset, length })
   }
 
   /** It is copied, so that its block is free again (R54). */
   #inputShared(frame: Frame, shared: Shared): void {
-    if (shared.length > this.#maxPayload) return this.effects.inputTooLarge(frame.seq)
+    if (shared.length > this.#maxPayload) return this.#inputTooLarge(frame.seq)
     const item = this.#fetched(frame, shared)
     this.effects.send('data', Kind.RELEASE, frame.seq, [shared.offset])
     this.effects.input(frame.seq, item)
@@ -278,7 +231,7 @@ export class Session {
       this.#refuse(frame.seq, plainReport('INVALID_INPUT', 'RangeError', payload))
       return
     }
-    this.#running.set(frame.seq, false)
+    this.#running.set(frame.seq, 0)
     this.effects.run({
       seq: frame.seq,
       function: body.function,
@@ -307,7 +260,9 @@ export class Session {
 
   #inputTooLarge(seq: Seq): void {
     this.#chunks.drop(seq)
-    if (this.#running.has(seq)) this.effects.inputTooLarge(seq)
+    if (!this.#reads(seq)) return
+    this.effects.inputTooLarge(seq)
+    this.#cancelRunning(seq, 'cancel')
   }
 
   #takeEarly(seq: Seq): CancelReason | undefined {

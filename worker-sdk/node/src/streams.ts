@@ -2,6 +2,7 @@
 
 import { bytesOf } from './bytes.js'
 import type { JsonSchema } from './contract.js'
+import type { Payload } from './effects.js'
 import { Inputs } from './inputs.js'
 import type { Source } from './items.js'
 import type { Outbox } from './outbox.js'
@@ -10,7 +11,6 @@ import { payloadValue } from './payload.js'
 import { Producer, type Production } from './producer.js'
 import { Kind, type Seq } from './protocol.js'
 import { checkInput } from './schema.js'
-import type { Payload } from './session.js'
 
 /** An item of more bytes than the host takes. */
 export class TooLarge extends Error {}
@@ -67,12 +67,8 @@ export class Streams {
     this.#readings.get(seq)?.inputs.end()
   }
 
-  /** Nothing more is sent for the call, whatever its function does. */
   ended(seq: Seq): void {
-    if (this.#producers.size > 0) {
-      this.#producers.get(seq)?.abandon()
-      this.#producers.delete(seq)
-    }
+    if (this.#producers.size > 0) this.#producers.delete(seq)
     if (this.#readings.size > 0) this.#readings.delete(seq)
   }
 

@@ -5,6 +5,7 @@ import { Arenas } from './arenas.js'
 import { type Reporting, WorkerContext } from './context.js'
 import { ControlLane, readWelcome, sendHello } from './control.js'
 import { DataLane, type DataLaneHandler } from './data-lane.js'
+import type { Call, Effects, Hello, Payload } from './effects.js'
 import { type ErrorReport, reportOf } from './errors.js'
 import { type Loaded, load } from './loader.js'
 import {
@@ -18,7 +19,7 @@ import {
   type Welcome,
 } from './protocol.js'
 import { Runner } from './runner.js'
-import { type Call, type Effects, type Hello, type Payload, Session } from './session.js'
+import { Session } from './session.js'
 import { Streams } from './streams.js'
 
 /** How this worker is joined to its host (SPEC chapter 1). */

@@ -230,11 +230,7 @@ test('an item that is too large ends its call, and the function is asked to stop
   give(seq, Buffer.alloc(9 << 20))
   const { body } = await host.reply(seq)
   assert.equal(body.code, 'PAYLOAD_TOO_LARGE')
-  await until(async () => (await host.call('seen')).closed === closed + 1, 'the function to stop')
-  assert.deepEqual(
-    host.frames.filter((frame) => frame.seq === seq && frame.kind !== Kind.LOG),
-    [],
-  )
+  assert.equal((await host.call('seen')).closed, closed + 1)
 })
 
 test('streams both ways', async () => {

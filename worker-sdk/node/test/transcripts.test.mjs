@@ -7,7 +7,7 @@ import * as sdk from '../dist/test/parts.mjs'
 import { bytesOfStep, meaning, namedBody, PROTOCOL, read } from './notation.mjs'
 
 /** What the transcripts' functions are, if not functions of one value. */
-const DESCRIBED = { count: { kind: 'stream' }, sum: { inputs: {} } }
+const DESCRIBED = { count: { kind: 'stream' }, sum: { inputs: {} }, scan: { kind: 'stream', inputs: {} } }
 
 /** Records what the session and the runner want done. */
 class Player {
@@ -77,14 +77,18 @@ class Player {
   input(seq, item) {
     const value = sdk.decode(Buffer.from(item.bytes.subarray(item.payloadAt, item.end)))
     this.streams.input(seq, item)
-    this.wanted.push({ effect: { input: { seq, value } } })
+    if (this.#reads(seq)) this.wanted.push({ effect: { input: { seq, value } } })
   }
   inputTooLarge(seq) {
     this.runner.inputTooLarge(seq)
   }
   inputEnd(seq) {
     this.streams.inputEnd(seq)
-    this.wanted.push({ effect: { input_end: { seq } } })
+    if (this.#reads(seq)) this.wanted.push({ effect: { input_end: { seq } } })
+  }
+  /** Items for a function that reads none go nowhere. */
+  #reads(seq) {
+    return DESCRIBED[this.contexts.get(seq).function]?.inputs !== undefined
   }
   credit(seq, { items, bytes }) {
     this.streams.credit(seq, items, bytes)
@@ -116,13 +120,13 @@ class Player {
     this.wanted.push({
       effect: { run: { seq, function: name, input, attempt, timeout_ms: timeoutMs, shape, context: trace } },
     })
-    if (name === 'count') return this.#yielding(seq)
+    if (DESCRIBED[name]?.kind === 'stream') return this.#yielding(seq)
     return new Promise((resolve, reject) => this.outcomes.set(seq, { resolve, reject }))
   }
 
   /** A stream of what later steps yield; `stopped` comes once it was told to stop. */
   #yielding(seq) {
-    const stream = new Yielding()
+    const stream = new Yielding(() => this.contexts.get(seq).cancelled)
     this.outcomes.set(seq, stream)
     return stream
   }
@@ -139,6 +143,11 @@ class Player {
         return outcome.resolve(meaning(given.value))
       case 'yield':
         return outcome.yield(meaning(given.value))
+      case 'read':
+        return this.contexts
+          .get(given.seq)
+          .inputs.next()
+          .catch(() => {})
       case 'raise':
         return outcome.reject(new Error(given.message))
       case 'stopped':
@@ -172,7 +181,11 @@ class Player {
 /** An async iterator whose steps the test decides. */
 class Yielding {
   #steps = []
-  #waiting;
+  #waiting
+
+  constructor(cancelled) {
+    this.cancelled = cancelled
+  }
 
   [Symbol.asyncIterator]() {
     return this
@@ -184,7 +197,7 @@ class Yielding {
     })
   }
   return() {
-    return new Promise((_, reject) => (this.reject = reject))
+    return this.cancelled() ? new Promise((_, reject) => (this.reject = reject)) : Promise.resolve()
   }
   yield(value) {
     this.#add({ done: false, value })
