@@ -266,6 +266,8 @@ impl Pool {
             Some(Error::forked())
         } else if bytes > self.options().max_payload {
             Some(Error::payload_too_large("input", bytes, self.options().max_payload))
+        } else if streams.supply.is_some() && self.0.shared.books().reads_no_inputs(&call.function) {
+            Some(Error::reads_no_inputs(&call.function))
         } else {
             None
         };

@@ -133,11 +133,20 @@ impl Stream {
 
     /// The next item; none after the end. An error is the last thing that comes. A final value is dropped: [`take`](Self::take) gives it.
     pub async fn next(&self) -> Option<Result<Reply, Box<Error>>> {
-        let batch = poll_fn(|context| self.poll_take(context, 1)).await;
-        match batch.items.into_iter().next() {
-            Some(item) => Some(Ok(item)),
-            None => batch.end?.err().map(Err),
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// [`next`](Self::next) for futures.
+    pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Result<Reply, Box<Error>>>> {
+        // Without the end: behind an item it would be lost.
+        if self.made_in.is_here()
+            && let Some(item) = self.unread.take_item()
+        {
+            self.grant(1);
+            return Poll::Ready(Some(Ok(item)));
         }
+        // If an item has come since, the waker is called at once.
+        self.poll_take(context, 0).map(|batch| batch.end?.err().map(Err))
     }
 
     /// [`take`](Self::take) for futures. Ready with an empty batch: the end was taken before.
@@ -159,8 +168,9 @@ impl Stream {
     /// Gives the call up: what was not taken is dropped, and the end, `CANCELLED`, is there at once. A call that has ended already keeps its end.
     pub fn cancel(&self) {
         if self.made_in.is_here() {
-            self.unread.discard();
             self.tell_cancel();
+            // After it: what came until then was put there before the end.
+            self.unread.discard();
         }
     }
 

@@ -114,6 +114,11 @@ impl Error {
             .with_detail("max_payload", max_payload)
     }
 
+    /// Items were to be sent to a function that reads none.
+    pub fn reads_no_inputs(function: &str) -> Error {
+        Error::new(ErrorCode::InvalidInput, format!("{function} reads no input stream"))
+    }
+
     /// The call takes more of a worker than one has.
     pub fn too_many_slots(slots: u32, concurrency: u32) -> Error {
         let message =

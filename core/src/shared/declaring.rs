@@ -1,6 +1,7 @@
 //! A call as the scheduler sees it: its own options first, then its function's contract, then the pool's.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ganger_protocol::message::{Contract, Exclusive as Declared};
@@ -8,6 +9,7 @@ use ganger_scheduler::{CallId, CallSpec, Declaration, Input as News, Timestamp};
 
 use super::{Aftermath, Books, Shared};
 use crate::call::Call;
+use crate::error::Error;
 use crate::options::{CallOptions, Exclusive, Limit};
 
 impl Shared {
@@ -45,6 +47,7 @@ impl Books {
             return;
         }
         self.contracts = contracts.iter().map(|contract| (contract.name.clone(), contract.clone())).collect();
+        self.refuse_inputs(now, aftermath);
         let open: Vec<(CallId, Declaration)> = self
             .calls
             .iter()
@@ -53,6 +56,25 @@ impl Books {
             .collect();
         for (call, declaration) in open {
             self.tell(now, News::Declare { call, declaration }, aftermath);
+        }
+    }
+
+    /// Whether a worker said that this function reads no input stream.
+    pub(crate) fn reads_no_inputs(&self, function: &str) -> bool {
+        self.contracts.get(function).is_some_and(|contract| contract.inputs.is_none())
+    }
+
+    /// Calls that were made with an input stream before it was known that their functions read none.
+    fn refuse_inputs(&mut self, now: Timestamp, aftermath: &mut Aftermath) {
+        let refused: Vec<(CallId, Arc<str>)> = self
+            .calls
+            .iter()
+            .filter(|(_, pending)| pending.streams.supply.is_some() && pending.assigned_at.is_none())
+            .filter(|(_, pending)| self.reads_no_inputs(&pending.call.function))
+            .map(|(id, pending)| (*id, Arc::clone(&pending.call.function)))
+            .collect();
+        for (call, function) in refused {
+            self.give_up(call, Some(Box::new(Error::reads_no_inputs(&function))), now, aftermath);
         }
     }
 

@@ -77,6 +77,13 @@ impl Unread {
         Batch { items, end }
     }
 
+    pub(super) fn take_item(&self) -> Option<Reply> {
+        let mut state = self.lock();
+        let item = state.items.pop_front()?;
+        state.ahead.push_back(item.payload.len() as u64);
+        Some(item)
+    }
+
     pub(super) fn grant(&self, items: usize) {
         let link = {
             let mut state = self.lock();

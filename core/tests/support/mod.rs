@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 pub(crate) mod groups;
+pub(crate) mod streams;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};

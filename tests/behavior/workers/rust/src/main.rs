@@ -1,5 +1,7 @@
 //! The functions of the behaviour suite, in Rust.
 
+mod streams;
+
 use std::fs::OpenOptions;
 use std::process::Command;
 use std::thread::sleep;
@@ -16,7 +18,7 @@ struct Terms {
 }
 
 fn main() {
-    Worker::new()
+    streams::offered_by(Worker::new())
         .function("echo", |value: Value| value)
         .function("add", |terms: Terms| terms.a + terms.b)
         .stream("count", |to: u64| 0..to)
@@ -57,7 +59,7 @@ fn polite(_: (), context: Context) -> &'static str {
     "stopped"
 }
 
-fn die() {
+pub(crate) fn die() {
     let own = std::process::id().to_string();
     let _ = Command::new("kill").args(["-KILL", &own]).status();
     sleep(Duration::from_secs(60));
