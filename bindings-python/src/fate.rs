@@ -4,11 +4,11 @@
 //! woken by the one that read the reply, a task that awaits it by the bell of its loop. Once somebody wants what the standard library's
 //! futures have, callbacks first of all, the future is handed over and the settling thread completes it.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ganger::stats::CallState;
-use ganger::{CallId, Error, Outcome};
+use ganger::{CallId, Error, Outcome, Seat};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -32,18 +32,23 @@ pub(crate) struct Call {
 /// Shared with the core, which tells the outcome.
 pub(crate) struct Fate {
     state: Mutex<State>,
-    known: Condvar,
     settler: &'static Settler,
 }
 
 enum State {
-    /// Threads may wait for it here, and tasks that have their loops' bells rung.
-    Open(Vec<(Arc<Ringer>, Py<PyAny>)>),
+    /// Threads wait for it, and tasks that have their loops' bells rung.
+    Open(Waiters),
     /// The future has become a standard one: it gets the outcome.
     Handed(Py<PyAny>),
     Known(Outcome),
     /// The future has it.
     Taken,
+}
+
+#[derive(Default)]
+struct Waiters {
+    threads: Vec<Arc<Seat>>,
+    tasks: Vec<(Arc<Ringer>, Py<PyAny>)>,
 }
 
 #[pymethods]
@@ -55,7 +60,8 @@ impl Call {
         let until = span.and_then(|span| Instant::now().checked_add(span));
         let left = || until.map(|until| until.saturating_duration_since(Instant::now()));
         if !self.is_forked() && self.fate.is_open() {
-            while py.detach(|| self.fate.wait(left().map_or(SLICE, |left| left.min(SLICE)))) {
+            let seat = self.core.seat();
+            while py.detach(|| self.fate.wait(&seat, left().map_or(SLICE, |left| left.min(SLICE)))) {
                 py.check_signals()?;
                 if left() == Some(Duration::ZERO) {
                     break;
@@ -71,8 +77,8 @@ impl Call {
             return false;
         }
         match &mut *self.fate.lock() {
-            State::Open(tasks) => {
-                tasks.push((bell.ringer(), waiter));
+            State::Open(waiters) => {
+                waiters.tasks.push((bell.ringer(), waiter));
                 true
             }
             State::Handed(_) | State::Known(_) | State::Taken => false,
@@ -98,11 +104,14 @@ impl Call {
         }
         let mut state = self.fate.lock();
         match (&mut *state, known) {
-            (State::Open(tasks), false) => {
-                let waiters = PyList::new(py, tasks.drain(..).map(|(_, waiter)| waiter))?;
-                fields.set_item(intern!(py, "_waiters_in_loops"), waiters)?;
+            (State::Open(waiters), false) => {
+                let Waiters { threads, tasks } = std::mem::take(waiters);
+                let tasks = PyList::new(py, tasks.into_iter().map(|(_, waiter)| waiter))?;
+                fields.set_item(intern!(py, "_waiters_in_loops"), tasks)?;
                 attributes.update(fields.as_mapping())?;
                 *state = State::Handed(future.clone().unbind());
+                drop(state);
+                threads.iter().for_each(|seat| seat.wake());
             }
             (State::Known(_), true) => {
                 attributes.update(fields.as_mapping())?;
@@ -114,8 +123,6 @@ impl Call {
                 unreachable!("what was known stays so, and a future that was published has its fields")
             }
         }
-        drop(state);
-        self.fate.known.notify_all();
         Ok(())
     }
 
@@ -154,17 +161,17 @@ impl Call {
 
 impl Fate {
     pub(crate) fn new(settler: &'static Settler) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::new(State::Open(Vec::new())), known: Condvar::new(), settler })
+        Arc::new(Self { state: Mutex::new(State::Open(Waiters::default())), settler })
     }
 
     /// The outcome has come. Called once, on any thread.
     pub(crate) fn settle(&self, outcome: Outcome) {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Taken) {
-            State::Open(tasks) => {
+            State::Open(Waiters { threads, tasks }) => {
                 *state = State::Known(outcome);
                 drop(state);
-                self.known.notify_all();
+                threads.iter().for_each(|seat| seat.wake());
                 tasks.into_iter().for_each(|(ringer, waiter)| ringer.ring(waiter));
             }
             State::Handed(future) => {
@@ -180,10 +187,18 @@ impl Fate {
     }
 
     /// Waits so long at most; whether there is still nothing to tell.
-    fn wait(&self, span: Duration) -> bool {
-        let open = |state: &mut State| matches!(state, State::Open(_));
-        let waited = self.known.wait_timeout_while(self.lock(), span, open);
-        waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    fn wait(&self, seat: &Arc<Seat>, span: Duration) -> bool {
+        if let State::Open(waiters) = &mut *self.lock() {
+            waiters.threads.push(Arc::clone(seat));
+        }
+        seat.wait(span, || !self.is_open());
+        match &mut *self.lock() {
+            State::Open(waiters) => {
+                waiters.threads.retain(|other| !Arc::ptr_eq(other, seat));
+                true
+            }
+            State::Handed(_) | State::Known(_) | State::Taken => false,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

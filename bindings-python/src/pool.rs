@@ -113,7 +113,8 @@ impl Pool {
         guarded(|| {
             let asked = self.asked(function, value, options)?;
             let begin = |done| self.core.broadcast(&asked, done);
-            let outcomes = waiting::answer(py, None, begin, |calls| self.core.cancel_all(&calls))?;
+            let outcomes =
+                waiting::answer(py, &self.core, None, begin, |calls| self.core.cancel_all(&calls))?;
             fate::told_all(py, &outcomes.unwrap_or_default())
         })
     }
@@ -165,7 +166,7 @@ impl Pool {
         self.here(py)?;
         let limit = if timeout.is_none() { None } else { options::patience(timeout, Duration::ZERO)? };
         let begin = |waiter| self.when(what, workers, waiter);
-        let verdict = waiting::answer(py, limit, begin, |wait| self.give_up(wait))?;
+        let verdict = waiting::answer(py, &self.core, limit, begin, |wait| self.give_up(wait))?;
         match verdict {
             None => Ok(false),
             Some(Ok(())) => Ok(true),

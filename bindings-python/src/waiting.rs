@@ -1,14 +1,14 @@
 //! Waiting for the core with the interpreter free for other threads, and an ear for Ctrl-C.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ganger::{Call, CallId, Completion, Error, Outcome};
+use ganger::{Call, CallId, Completion, Error, Outcome, Seat};
 use pyo3::prelude::*;
 
 /// Makes a call and waits for its outcome. An exception from a signal's handler, Ctrl-C first of all, cancels it.
 pub(crate) fn outcome(py: Python<'_>, pool: &ganger::Pool, asked: Call) -> PyResult<Outcome> {
-    let outcome = answer(py, None, |done| pool.submit(asked, done), |call| cancel(pool, call))?;
+    let outcome = answer(py, pool, None, |done| pool.submit(asked, done), |call| cancel(pool, call))?;
     Ok(outcome.unwrap_or_else(|| Err(Box::new(Error::pool_closed()))))
 }
 
@@ -18,11 +18,9 @@ pub(crate) fn end(
     pool: &ganger::Pool,
     begin: impl FnOnce(Box<dyn FnOnce() + Send>) + Send,
 ) -> PyResult<()> {
-    let (sender, receiver) = sync_channel(1);
-    let done = Box::new(move || {
-        let _ = sender.send(());
-    });
-    received_by(py, None, || begin(done), receiver).map(drop).inspect_err(|_| {
+    let (teller, told) = told_here(pool);
+    let done = Box::new(move || teller.tell(()));
+    received_by(py, None, || begin(done), &told).map(drop).inspect_err(|_| {
         py.detach(|| pool.terminate(Box::new(|| {})));
     })
 }
@@ -31,18 +29,16 @@ pub(crate) fn end(
 /// came before, `give_up` gets what was begun.
 pub(crate) fn answer<T: Send + 'static, Begun: Send>(
     py: Python<'_>,
+    pool: &ganger::Pool,
     limit: Option<Duration>,
     begin: impl FnOnce(Box<dyn FnOnce(T) + Send>) -> Begun + Send,
     give_up: impl FnOnce(Begun) + Send,
 ) -> PyResult<Option<T>> {
-    let (sender, receiver) = sync_channel(1);
-    let done = Box::new(move |answer| {
-        // Nobody waits any more if it took too long.
-        let _ = sender.send(answer);
-    });
+    let (teller, told) = told_here(pool);
+    let done = Box::new(move |answer| teller.tell(answer));
     let until = limit.and_then(|limit| Instant::now().checked_add(limit));
     let mut begun = None;
-    let answer = received_by(py, until, || begun = Some(begin(done)), receiver);
+    let answer = received_by(py, until, || begun = Some(begin(done)), &told);
     if let (Err(_) | Ok(None), Some(begun)) = (&answer, begun) {
         py.detach(|| give_up(begun));
     }
@@ -61,7 +57,7 @@ pub(crate) fn admitted(
         call = pool.submit_noting(asked, completion, Some(Box::new(move || admitted(()))));
         call
     };
-    answer(py, None, begin, |call| cancel(pool, call))?;
+    answer(py, pool, None, begin, |call| cancel(pool, call))?;
     Ok(call)
 }
 
@@ -76,30 +72,74 @@ fn received_by<T: Send>(
     py: Python<'_>,
     until: Option<Instant>,
     begin: impl FnOnce() + Send,
-    receiver: Receiver<T>,
+    told: &Told<T>,
 ) -> PyResult<Option<T>> {
-    let (mut receiver, mut news) = py.detach(move || {
+    let mut news = py.detach(|| {
         begin();
-        slice(receiver, until)
+        told.wait(until)
     });
     loop {
         match news {
-            Ok(received) => return Ok(Some(received)),
-            Err(RecvTimeoutError::Disconnected) => return Ok(None),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            News::Come(received) => return Ok(Some(received)),
+            News::Never => return Ok(None),
+            News::None => py.check_signals()?,
         }
         if until.is_some_and(|until| Instant::now() >= until) {
             return Ok(None);
         }
-        (receiver, news) = py.detach(move || slice(receiver, until));
+        news = py.detach(|| told.wait(until));
     }
 }
 
-/// A receiver belongs to one thread at a time, so it is handed along.
-fn slice<T>(receiver: Receiver<T>, until: Option<Instant>) -> (Receiver<T>, Result<T, RecvTimeoutError>) {
-    let left = until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()));
-    let news = receiver.recv_timeout(left.min(SLICE));
-    (receiver, news)
+/// What somebody will tell this thread.
+struct Told<T> {
+    news: Arc<Mutex<News<T>>>,
+    seat: Arc<Seat>,
+}
+
+/// Dropped untold, it says that there will be nothing.
+struct Teller<T> {
+    news: Arc<Mutex<News<T>>>,
+    seat: Arc<Seat>,
+}
+
+enum News<T> {
+    None,
+    Come(T),
+    Never,
+}
+
+fn told_here<T>(pool: &ganger::Pool) -> (Teller<T>, Told<T>) {
+    let (news, seat) = (Arc::new(Mutex::new(News::None)), pool.seat());
+    (Teller { news: Arc::clone(&news), seat: Arc::clone(&seat) }, Told { news, seat })
+}
+
+impl<T> Teller<T> {
+    fn tell(self, answer: T) {
+        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = News::Come(answer);
+        self.seat.wake();
+    }
+}
+
+impl<T> Drop for Teller<T> {
+    fn drop(&mut self) {
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*news, News::None) {
+            *news = News::Never;
+            drop(news);
+            self.seat.wake();
+        }
+    }
+}
+
+impl<T> Told<T> {
+    /// Not longer than Ctrl-C may go unnoticed.
+    fn wait(&self, until: Option<Instant>) -> News<T> {
+        let left = until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()));
+        let news = || self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        self.seat.wait(left.min(SLICE), || !matches!(*news(), News::None));
+        std::mem::replace(&mut *news(), News::None)
+    }
 }
 
 /// How long Ctrl-C may go unnoticed.

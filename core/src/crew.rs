@@ -71,8 +71,8 @@ pub(crate) fn take_in(shared: &Shared, worker: WorkerId, lanes: Lanes) {
     let _runtime = shared.runtime.enter();
     let leave = Arc::new(Notify::new());
     let joined = shared.step(|books, _, _| {
-        let link = Link::new(lanes.data, lanes.control, shared.options.concurrency.get())?;
-        let tasks = link.serve(shared.limits(), &listener(&news));
+        let link = Link::new(lanes.data, lanes.control, shared.options.concurrency.get());
+        let tasks = link.serve(shared.limits(), &listener(&news), &shared.reactor)?;
         if let Some(member) = books.crew.get_mut(&worker) {
             if let Process::Coming { killed: true } = member.process {
                 leave.notify_one();
@@ -101,9 +101,9 @@ fn started(news: &WorkerNews, child: Child) {
     let Child { process, data, control, stdout, stderr } = child;
     let process = Arc::new(process);
     let joined = shared.step(|books, _, aftermath| {
-        let link = Link::new(data, control, shared.options.concurrency.get())?;
+        let link = Link::new(data, control, shared.options.concurrency.get());
         // Under the lock, so that its first frame finds the worker in the books.
-        let tasks = link.serve(shared.limits(), &listener(news));
+        let tasks = link.serve(shared.limits(), &listener(news), &shared.reactor)?;
         if let Some(member) = books.crew.get_mut(&news.worker()) {
             if let Process::Coming { killed: true } = member.process {
                 process.kill_group();

@@ -2,7 +2,7 @@
 
 mod streaming;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use crate::events::{Observer, SubscriptionId};
 use crate::gathering::Gathering;
 use crate::options::{PoolOptions, usable_cpus};
 use crate::process::ProcessTag;
+use crate::reactor::Seat;
 use crate::runtime;
 use crate::shared::{Closed, Condition, Newcomer, Shared, Streams, WaitId};
 use crate::stats::{CallInfo, Stats};
@@ -148,9 +149,24 @@ impl Pool {
     /// # Errors
     /// Whatever became of the call.
     pub fn call_blocking(&self, call: Call) -> Outcome {
-        let (sender, receiver) = mpsc::sync_channel(1);
-        self.submit(call, Box::new(move |outcome| drop(sender.send(outcome))));
-        receiver.recv().unwrap_or_else(|_| Err(Box::new(Error::pool_closed())))
+        let (seat, told) = (self.seat(), Arc::new(OnceLock::new()));
+        let completion = {
+            let (seat, told) = (Arc::clone(&seat), Arc::clone(&told));
+            Box::new(move |outcome| {
+                told.set(outcome).expect("a call is settled once");
+                seat.wake();
+            })
+        };
+        self.submit(call, completion);
+        while told.get().is_none() {
+            seat.wait(Duration::MAX, || told.get().is_some());
+        }
+        told.get().cloned().expect("it was waited for")
+    }
+
+    /// A place for this thread to wait at for what it has begun; waiting there, it does what the pool's own thread would have to be woken for.
+    pub fn seat(&self) -> Arc<Seat> {
+        Seat::new(Arc::clone(&self.0.shared.reactor))
     }
 
     /// Gives a call up: it is settled with `CANCELLED` now, and its worker is asked to stop it. A call that is settled is left

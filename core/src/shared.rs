@@ -41,6 +41,7 @@ use crate::events::Observers;
 use crate::launch::launch;
 use crate::options::PoolOptions;
 use crate::process::Launch;
+use crate::reactor::Reactor;
 use crate::recorder;
 use crate::sampler::{self, Sampler};
 use crate::sampling;
@@ -57,6 +58,7 @@ pub(crate) struct Shared {
     arena: Mutex<Option<InputArena>>,
     pub(crate) observers: Observers,
     pub(crate) sampler: Mutex<Box<dyn Sampler>>,
+    pub(crate) reactor: Arc<Reactor>,
     timer: Arc<Timer>,
     books: Mutex<Books>,
     /// For tasks that must not keep the pool alive.
@@ -78,6 +80,7 @@ impl Shared {
             arena,
             observers,
             sampler: Mutex::new(sampler::for_this_system()),
+            reactor: Reactor::new(),
             timer,
             books: Mutex::new(books),
             myself: myself.clone(),
@@ -274,5 +277,6 @@ impl Drop for Shared {
     fn drop(&mut self) {
         // The clock's task looks once more, finds nobody, and ends.
         self.timer.ring();
+        self.reactor.close();
     }
 }

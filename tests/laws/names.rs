@@ -39,6 +39,8 @@ const TASKS_OF_A_RUNTIME: &[&str] = &[
     "core/src/link.rs",
     "core/src/link/",
     "core/src/process/worker_process.rs",
+    "core/src/reactor.rs",
+    "core/src/reactor/",
     "core/src/sampler/linux.rs",
     "core/src/shared.rs",
     "core/src/timer.rs",

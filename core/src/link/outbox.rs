@@ -277,7 +277,7 @@ mod tests {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
         theirs.set_nonblocking(true).unwrap();
-        let ours = Socket::new(Registered::new(ours, &ForkGate::shut())).unwrap();
+        let ours = Socket::new(Registered::new(ours, &ForkGate::shut()));
         (ours, UnixStream::from_std(theirs).unwrap())
     }
 
@@ -353,8 +353,6 @@ mod tests {
     fn close_tells_begun_calls_from_others() {
         block_on(async {
             let (ours, _theirs) = pair();
-            // The reactor knows nothing of a socket before its first turn.
-            ours.writable().await.unwrap();
             let outbox = Outbox::new(false);
             outbox.push(call(1, 10));
             outbox.push(call(2, 4_000_000));

@@ -41,6 +41,12 @@ impl<T: AsRawFd + Into<OwnedFd>> Registered<T> {
     }
 }
 
+/// Hands a descriptor to the reactor that stays with its owner. Must be called within a runtime.
+pub(crate) fn watch(descriptor: BorrowedFd<'_>, interest: Interest) -> io::Result<AsyncFd<BorrowedFd<'_>>> {
+    // SAFETY: the descriptor stays open and the same for as long as it is borrowed, which is longer than it is watched.
+    Ok(unsafe { AsyncFd::register_with_interest(descriptor, interest) }?)
+}
+
 impl<T> Drop for Registered<T> {
     fn drop(&mut self) {
         if !self.tag.is_here() {

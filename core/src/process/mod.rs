@@ -12,6 +12,8 @@ pub(crate) mod descriptors;
 mod exit;
 pub(crate) mod fork;
 mod launch;
+#[cfg(all(target_os = "linux", feature = "linux-extras"))]
+pub(crate) mod poll_set;
 mod reaper;
 mod receive;
 pub(crate) mod shim_path;
@@ -23,9 +25,9 @@ mod worker_process;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use descriptors::Registered;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 pub(crate) use descriptors::clear_of_low;
+pub(crate) use descriptors::{Registered, duplicate, watch};
 pub(crate) use exit::Exit;
 pub(crate) use fork::{PerProcess, ProcessTag};
 pub(crate) use launch::{FIRST_INHERITED_FD, Launch};

@@ -4,9 +4,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 
-use super::descriptors::Registered;
+use super::descriptors::{Registered, watch};
 use super::exit::{self, Exit};
 use super::fork::ProcessTag;
 use super::{reaper, signals};
@@ -79,8 +78,7 @@ impl Drop for WorkerProcess {
 
 /// True once the process has ended; false if the reactor does not take the descriptor.
 async fn readable(pidfd: &Registered<OwnedFd>) -> bool {
-    // SAFETY: the descriptor stays open and the same for as long as it is borrowed, which is longer than it is watched.
-    match unsafe { AsyncFd::register_with_interest(pidfd.as_fd(), Interest::READABLE) } {
+    match watch(pidfd.as_fd(), Interest::READABLE) {
         Ok(watched) => watched.readable().await.is_ok(),
         Err(_) => false,
     }

@@ -1,0 +1,88 @@
+//! Who reads while no thread of the app does: the IO thread, behind the gate, and the watchman who opens it.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::io::Interest;
+
+use super::leading::{Lead, Reactor, Sets};
+use crate::process::watch;
+
+/// How long nobody may come before the IO thread reads again.
+const LAPSE: Duration = Duration::from_millis(1);
+/// After so many lapses under one leader it is left to that one to open the gate, so that a long call wakes nobody.
+const PATIENCE: u32 = 4;
+
+/// The IO thread's task: reads whatever the gate lets through.
+pub(super) async fn read_behind_gate(reactor: Arc<Reactor>, sets: Arc<Sets>) {
+    let Ok(watched) = watch(sets.gate.as_fd(), Interest::READABLE) else { return };
+    while let Ok(mut ready) = watched.readable().await {
+        let more = match reactor.try_lead() {
+            Some(mut lead) if !lead.is_shut => reactor.turn(&sets, &mut lead, Duration::ZERO).unwrap_or(true),
+            // Whoever leads reads it.
+            Some(_) | None => false,
+        };
+        if more {
+            tokio::task::yield_now().await;
+        } else {
+            ready.clear_ready();
+        }
+        reactor.pass_on();
+    }
+}
+
+/// Opens the gate again once the threads of the app have something else to do.
+pub(super) async fn watch_leaders(reactor: Arc<Reactor>, sets: Arc<Sets>) {
+    loop {
+        reactor.gate_shut.notified().await;
+        let mut seen = reactor.left.load(Ordering::Relaxed);
+        let mut under_one = 0;
+        loop {
+            tokio::time::sleep(LAPSE).await;
+            let left = reactor.left.load(Ordering::Relaxed);
+            let came_back = std::mem::replace(&mut seen, left) != left;
+            under_one = if came_back { 0 } else { under_one + 1 };
+            if let Some(mut lead) = reactor.try_lead() {
+                if !came_back {
+                    reactor.open_gate(&sets, &mut lead);
+                    break;
+                }
+            } else if under_one >= PATIENCE {
+                reactor.unwatched.store(true, Ordering::SeqCst);
+                // If that one has left just now, it has not seen this.
+                reactor.open_gate_if_unwatched(&sets);
+                break;
+            }
+        }
+    }
+}
+
+impl Reactor {
+    fn open_gate(&self, sets: &Sets, lead: &mut Lead) {
+        if lead.is_shut {
+            lead.is_shut = false;
+            sets.open_gate(true);
+            // The gate tells of what comes from now on; what came before may be no news to it.
+            while self.turn(sets, lead, Duration::ZERO).unwrap_or(true) {}
+        }
+    }
+
+    pub(super) fn shut_gate(&self, sets: &Sets, lead: &mut MutexGuard<'_, Lead>) {
+        lead.is_shut = true;
+        sets.open_gate(false);
+        self.gate_shut.notify_one();
+    }
+
+    /// For one that has just let go of the lead. If somebody else has it by now, that one comes here next.
+    pub(super) fn open_gate_if_unwatched(&self, sets: &Sets) {
+        if self.unwatched.load(Ordering::SeqCst)
+            && let Some(mut lead) = self.try_lead()
+        {
+            self.unwatched.store(false, Ordering::SeqCst);
+            self.open_gate(sets, &mut lead);
+        }
+    }
+}
