@@ -172,6 +172,46 @@ class Host:
         assert got.kind == Kind.ERROR, got
         return got.body
 
+    # --- streams
+
+    def item(self, seq: int) -> Any:
+        """The value of the next item of a call."""
+        for got in self.kept:
+            if got.kind == Kind.ITEM and got.seq == seq:
+                self.kept.remove(got)
+                return got.value
+        return self.expect(Kind.ITEM, seq).value
+
+    def items(self, function: str, value: Any = None, **fields: Any) -> list[Any]:
+        """All items of a call that ends well. Gives no credit."""
+        seq = self.send_call(function, pack(value), **fields)
+        end = self.answer(seq)
+        assert end.kind == Kind.RESULT, end.body
+        return self.kept_items(seq)
+
+    def kept_items(self, seq: int) -> list[Any]:
+        """The values of all items of a call that have been read in passing."""
+        found = [got for got in self.kept if got.kind == Kind.ITEM and got.seq == seq]
+        self.kept = [got for got in self.kept if got not in found]
+        return [got.value for got in found]
+
+    def credit(self, seq: int, items: int, size: int = 0) -> None:
+        self.control.sendall(frame(Kind.CREDIT, seq, pack([items, size])))
+
+    def input(self, seq: int, *items: Any) -> None:
+        for item in items:
+            self.data.sendall(frame(Kind.INPUT, seq, payload=pack(item)))
+
+    def input_end(self, seq: int) -> None:
+        self.data.sendall(frame(Kind.INPUT_END, seq))
+
+    def credited(self, seq: int) -> tuple[int, int]:
+        """What the next CREDIT of the worker gives."""
+        got = self.read(self.control)
+        assert (got.kind, got.seq) == (Kind.CREDIT, seq), got
+        items, size = got.body
+        return items, size
+
     def cancel(self, seq: int, reason: str = "cancel") -> None:
         self.control.sendall(frame(Kind.CANCEL, seq, pack([reason])))
 

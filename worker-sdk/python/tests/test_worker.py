@@ -128,6 +128,10 @@ CODE = """
     kept = []
 
     @action
+    def text(n: int):
+        return "x" * n
+
+    @action
     def numbers(n: int):
         yield from range(n)
 
@@ -268,8 +272,8 @@ def test_results(host: Host) -> None:
     assert host.result("add", {"a": 1, "b": 5}) == 6
     assert host.result("prices.add", {"a": 1}) == 3
     assert host.result("later", {"x": [1, None]}) == [1, None]
-    assert host.result("numbers", {"n": 3}) == [0, 1, 2]
-    assert host.result("numbers_async", {"n": 3}) == [0, 1, 2]
+    assert host.items("numbers", {"n": 3}) == [0, 1, 2]
+    assert host.items("numbers_async", {"n": 3}) == [0, 1, 2]
 
 
 def test_the_input_is_refused_before_the_function_runs(host: Host) -> None:
@@ -359,7 +363,7 @@ def test_a_payload_in_chunks(host: Host) -> None:
 def test_a_result_beyond_the_limit(code: Path) -> None:
     with Host.start(code, max_payload=1000) as host:
         host.ready()
-        assert host.error("numbers", {"n": 2000})["code"] == "PAYLOAD_TOO_LARGE"
+        assert host.error("text", {"n": 2000})["code"] == "PAYLOAD_TOO_LARGE"
         assert (
             host.answer(host.send_call("same", b"x" * 5000, Encoding.RAW)).body["code"] == "PAYLOAD_TOO_LARGE"
         )

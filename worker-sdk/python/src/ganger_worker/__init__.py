@@ -6,8 +6,8 @@
 """
 
 from .actions import action
-from .context import Cancelled, Context, context
+from .context import Cancelled, Context, InvalidItem, context
 from .hooks import shutdown, startup
 
 __version__ = "0.1.0"
-__all__ = ["Cancelled", "Context", "action", "context", "shutdown", "startup"]
+__all__ = ["Cancelled", "Context", "InvalidItem", "action", "context", "shutdown", "startup"]

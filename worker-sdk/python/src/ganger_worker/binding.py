@@ -99,6 +99,9 @@ class Binding:
         return self._only(value)
 
     def _only(self, value: Any) -> Arguments:
+        stream = self._signature.stream
+        if stream is not None and not self._positional:
+            return self._named({stream: value}, [])  # all its items at once
         return self._named({}, [value], sole=True)
 
     # --- lists and names

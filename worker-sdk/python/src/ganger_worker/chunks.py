@@ -31,9 +31,10 @@ class Assemblies:
             return self._begin(frame)
         return frame
 
-    def abandon(self, seq: int) -> bool:
-        """Drop what has come for ``seq``; pieces on their way are ignored. False: nothing was under way."""
-        return self._open.pop(seq, None) is not None
+    def abandon(self, seq: int) -> int | None:
+        """Drop what has come for ``seq``; pieces on their way are ignored. Of what kind it was, if any."""
+        assembly = self._open.pop(seq, None)
+        return None if assembly is None else assembly.first.kind
 
     def _begin(self, first: Frame) -> Frame | None:
         if first.seq in self._open:
@@ -62,7 +63,7 @@ class Assemblies:
         if chunk.flags & Flag.MORE:
             return None
         # A cancel from the control thread may have taken it meanwhile.
-        return assembly.whole() if self.abandon(chunk.seq) else None
+        return None if self.abandon(chunk.seq) is None else assembly.whole()
 
 
 class _Assembly:

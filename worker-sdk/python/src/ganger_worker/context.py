@@ -24,6 +24,15 @@ class Cancelled(Exception):
     """Raised by ``context.check()`` in a call that was asked to stop."""
 
 
+class InvalidItem(ValueError):
+    """Raised by an input stream for an item that does not fit its annotation; the stream can be read on."""
+
+    def __init__(self, message: str, path: str = "$", code: str = "INVALID_INPUT") -> None:
+        super().__init__(message)
+        self.path = path
+        self.code = code
+
+
 class Context:
     """Reads as of the call that runs here; outside of one (hooks, own threads) it reads as empty."""
 

@@ -9,15 +9,16 @@ import select
 from _thread import start_new_thread
 
 from . import leaving
+from .effects import Cancel, Credit, Exit, Send
 from .protocol import Violation
-from .session import HOST_GONE_EXIT, VIOLATION_EXIT, Cancel, Exit, Send, Session
+from .session import HOST_GONE_EXIT, VIOLATION_EXIT, Session
 from .transport import HostGone, Lane
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .session import Effect
+    from .effects import Effect
 
 
 def start(session: Session, data: Lane, control: Lane, stop: Callable[[], None]) -> None:
@@ -40,6 +41,8 @@ def _watch(session: Session, data: Lane, control: Lane, stop: Callable[[], None]
                 stop()
         elif isinstance(effect, Cancel):
             effect.call.ask_to_stop()
+        elif isinstance(effect, Credit):
+            effect.call.grant(effect.items, effect.size)
         elif isinstance(effect, Exit):
             leaving.at_once(effect.code, effect.message)
 

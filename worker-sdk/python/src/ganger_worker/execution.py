@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from _contextvars import copy_context
 
-from . import values
-from .context import Cancelled, current
-from .function import Style
+from . import leaving, values
+from .context import Cancelled, InvalidItem, current
 from .protocol import RUN, Encoding, Flag, Kind
+from .session import HOST_GONE_EXIT
+from .transport import HostGone
 from .typed import cast
 from .values import Refused
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 
     from .binding import Arguments
     from .call import Call
+    from .effects import Effect
     from .function import Function
     from .loader import Functions
-    from .session import Effect, Session
+    from .session import Session
     from .transport import Writer
+    from .waiting import ThreadWaiter
 
     Payload = bytes | bytearray | memoryview
     Parts = list[bytes | memoryview]
@@ -30,19 +33,39 @@ if TYPE_CHECKING:
     Reply = tuple[int, Payload]
 
 _BYTES: Final = (bytes, bytearray, memoryview)
-_RESULT, _PICKLE, _RAW = Kind.RESULT, Encoding.PICKLE, Encoding.RAW
+_RESULT, _ITEM, _PICKLE, _RAW = Kind.RESULT, Kind.ITEM, Encoding.PICKLE, Encoding.RAW
+
+
+class Unsendable(Exception):
+    """A result or an item that cannot be sent; ``report`` is the body of the ERROR that says so."""
+
+    def __init__(self, report: dict[str, object]) -> None:
+        super().__init__()
+        self.report = report
 
 
 class Execution:
-    def __init__(self, session: Session, writer: Writer, functions: Functions, max_payload: int) -> None:
+    """Shared by all calls. ``control`` is the lane on which credit for input streams goes back."""
+
+    def __init__(
+        self,
+        session: Session,
+        writer: Writer,
+        functions: Functions,
+        max_payload: int,
+        control: Writer | None = None,
+    ) -> None:
         self._session = session
         self._writer = writer
+        self._control = writer if control is None else control
         self._functions = functions.by_name
         self._max_payload = max_payload
         self._own: dict[str, Function] = {}
         shared = session.welcome.shared_memory if session.welcome is not None else None
         self._shared_from: float = shared.threshold if shared is not None else float("inf")
         self._dump: Callable[[object], bytes | Parts] | None = None
+        # Where a function on a thread waits, by what runs the calls; None: by itself.
+        self.waiter: Callable[[], ThreadWaiter] | None = None
 
     def find(self, call: Call) -> Function | None:
         """The function that the call names; without one the call is answered here."""
@@ -54,6 +77,9 @@ class Execution:
             function = self._own[RUN] = run_function()
         if function is None:
             self._refuse(call, "NO_SUCH_FUNCTION", self._unknown(name))
+        elif function.inputs is not None:
+            # Before the next frame is read: it may be the first item.
+            call.incoming = function.inputs.incoming(call, self._give_credit)
         return function
 
     def run(self, call: Call, function: Function) -> Effect | None:
@@ -62,12 +88,15 @@ class Execution:
         if arguments is not None:
             current.set(call)
             try:
-                result = copy_context().run(function.target, *arguments[0], **arguments[1])
-                if not function.is_plain:
-                    result = _collect(call, result)
+                if function.is_plain:
+                    result = copy_context().run(function.target, *arguments[0], **arguments[1])
+                else:
+                    result = self._run_streams(call, function, arguments)
                 arguments = None
             except SystemExit:
                 raise
+            except Unsendable as unsendable:
+                self.answer_error(call, unsendable.report)
             except BaseException as error:
                 self.fail(call, error)
             else:
@@ -86,13 +115,15 @@ class Execution:
             try:
                 if call.cancelled:
                     raise Cancelled(f"cancelled before it started ({call.reason})")
-                if function.style is Style.ASYNC:
+                if function.is_plain:
                     result = await function.target(*arguments[0], **arguments[1])
                 else:
-                    result = [item async for item in function.target(*arguments[0], **arguments[1])]
+                    result = await self._run_streams_async(call, function, arguments)
                 arguments = None
             except SystemExit:
                 raise
+            except Unsendable as unsendable:
+                self.answer_error(call, unsendable.report)
             except BaseException as error:
                 self.fail(call, error)
             else:
@@ -100,6 +131,44 @@ class Execution:
                 del result  # it may look at the input
                 self.answer(call, reply)
         return self._session.finish(call.seq)
+
+    def _run_streams(self, call: Call, function: Function, arguments: Arguments) -> Any:
+        """Items in, items out, or both."""
+        waiter = call.waiter = self._place_to_wait()
+        if function.inputs is not None:
+            arguments = function.inputs.filled(call, arguments, waiter)
+        if not function.yields:
+            return copy_context().run(function.target, *arguments[0], **arguments[1])
+        from .producing import produce
+
+        return copy_context().run(produce, self, call, function, arguments, waiter)
+
+    async def _run_streams_async(self, call: Call, function: Function, arguments: Arguments) -> Any:
+        from asyncio import get_running_loop
+
+        from .looping import LoopWaiter
+
+        waiter = call.waiter = LoopWaiter(get_running_loop())
+        if function.inputs is not None:
+            arguments = function.inputs.filled_async(call, arguments, waiter)
+        if not function.yields:
+            return await function.target(*arguments[0], **arguments[1])
+        from .producing import produce_async
+
+        return await produce_async(self, call, function, arguments, waiter)
+
+    def _place_to_wait(self) -> ThreadWaiter:
+        if self.waiter is not None:
+            return self.waiter()
+        from .waiting import Doorbell
+
+        return Doorbell()
+
+    def _give_credit(self, data: bytes) -> None:
+        try:
+            self._control.send(data)
+        except HostGone:  # no concern of the function that reads
+            leaving.at_once(HOST_GONE_EXIT)
 
     def arguments(self, call: Call, function: Function) -> Arguments | None:
         """None: the input did not fit and the call has been answered."""
@@ -119,21 +188,34 @@ class Execution:
     def reply(self, call: Call, result: Any) -> Reply | None:
         """None: the result cannot be sent and the call has been answered."""
         try:
-            flags, payload = self._encoded(call, result)
+            return self._fitted(call, result, "a result")[0]
+        except Unsendable as unsendable:
+            self.answer_error(call, unsendable.report)
+            return None
+
+    def send_item(self, call: Call, item: Any) -> int:
+        """One item of a stream, for which there is credit. How many bytes that takes comes back."""
+        (flags, payload), size = self._fitted(call, item, "an item")
+        self._writer.send_payload(_ITEM, flags, call.seq, payload)
+        return size
+
+    def _fitted(self, call: Call, value: Any, what: str) -> tuple[Reply, int]:
+        """As it is sent, and its size. Raises Unsendable."""
+        try:
+            flags, payload = self._encoded(call, value)
         except Refused as refused:
-            self._refuse(call, "INVALID_RESULT", f"{refused.path}: {refused.reason}", refused.path)
-            return None
-        except BaseException as error:  # so does pickling
-            self._report(call, error, "INVALID_RESULT")
-            return None
+            raise _unsendable("INVALID_RESULT", f"{refused.path}: {refused.reason}", refused.path) from None
+        except BaseException as error:  # pickling runs code
+            from .errors import report
+
+            raise Unsendable(report(error, "INVALID_RESULT", "$")) from None
         size = len(payload) if type(payload) is bytes else _size(payload)
         if size > self._max_payload:
-            text = f"a result of {size} bytes exceeds the {self._max_payload} that the pool allows"
-            self._refuse(call, "PAYLOAD_TOO_LARGE", text)
-            return None
+            text = f"{what} of {size} bytes exceeds the {self._max_payload} that the pool allows"
+            raise _unsendable("PAYLOAD_TOO_LARGE", text)
         if size >= self._shared_from:
-            return self._shared(call, flags, payload, size)
-        return flags, payload if type(payload) is bytes else _joined(payload)
+            return self._shared(call, flags, payload, size), size
+        return (flags, payload if type(payload) is bytes else _joined(payload)), size
 
     def _shared(self, call: Call, flags: int, payload: Payload | Parts, size: int) -> Reply:
         """A large result as a reference: to where it came from if it is the input, else to a copy."""
@@ -170,7 +252,10 @@ class Execution:
 
         stopped = isinstance(error, Cancelled) or type(error).__name__ == "CancelledError"
         code = "CANCELLED" if stopped and call.cancelled else "CALL_FAILED"
-        body = report(error, code)
+        path = None
+        if isinstance(error, InvalidItem):
+            code, path = error.code, error.path
+        body = report(error, code, path)
         payload = _pickled_error(error) if call.encoding == _PICKLE else b""
         if len(payload) > self._max_payload:
             payload = b""
@@ -225,15 +310,10 @@ def _held(call: Call) -> int:
     return Flag.HELD if call.lent is not None and call.lent.is_held_at_answer() else 0
 
 
-def _collect(call: Call, items: Any) -> list[Any]:
-    """A generator as one list (R31). Between items it can be stopped."""
-    found: list[Any] = []
-    for item in items:
-        found.append(item)
-        if call.cancelled:
-            items.close()
-            raise Cancelled(f"cancelled ({call.reason})")
-    return found
+def _unsendable(code: str, message: str, path: str | None = None) -> Unsendable:
+    from .errors import refusal
+
+    return Unsendable(refusal(code, message, path))
 
 
 def _pickled_error(error: BaseException) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import schemas, signature
 from .actions import ATTRIBUTE, Options
 from .binding import Binding
+from .hints import kind_of_stream, yields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .binding import Arguments
+    from .input_streams import InputStream
 
     ArgumentsOf = Callable[[int, int, bytes | memoryview], Arguments]
 
@@ -28,10 +30,11 @@ class Style:
 class Function:
     """``arguments`` makes them of an encoding, a shape and a payload.
 
+    ``is_plain``: it neither yields items nor reads any.
     ``view``: bytes that are its only argument come as a memoryview; None: if the host's value was one.
     """
 
-    __slots__ = ("arguments", "is_plain", "name", "needs_loop", "style", "target", "view")
+    __slots__ = ("arguments", "inputs", "is_plain", "name", "needs_loop", "style", "target", "view", "yields")
 
     def __init__(
         self,
@@ -40,11 +43,14 @@ class Function:
         style: str,
         arguments: ArgumentsOf,
         view: bool | None = False,
+        inputs: InputStream | None = None,
     ) -> None:
         self.name = name
         self.target = target
         self.style = style
-        self.is_plain = style is Style.SYNC
+        self.yields = style in (Style.GENERATOR, Style.ASYNC_GENERATOR)
+        self.inputs = inputs
+        self.is_plain = not self.yields and inputs is None
         self.needs_loop = style in (Style.ASYNC, Style.ASYNC_GENERATOR)
         self.arguments = arguments
         self.view = view
@@ -53,10 +59,16 @@ class Function:
 def offered(name: str, target: Callable[..., Any]) -> tuple[Function, dict[str, object]]:
     """The function and its contract."""
     shape = signature.read(target)
-    style = style_of(target)
+    style = _by_hint(style_of(target), shape.returns)
+    inputs = None
+    if any(map(kind_of_stream, (parameter.hint for parameter in shape.parameters))):
+        from . import input_streams
+
+        asynchronous = style in (Style.ASYNC, Style.ASYNC_GENERATOR)
+        shape, inputs = input_streams.of_function(shape, name, asynchronous=asynchronous)
     binding = Binding(shape, name.replace(".", "_"))
-    function = Function(name, target, style, binding.arguments, binding.view)
-    return function, _contract(name, target, style, shape)
+    function = Function(name, target, style, binding.arguments, binding.view, inputs)
+    return function, _contract(function, shape)
 
 
 def style_of(target: Callable[..., Any]) -> str:
@@ -77,15 +89,19 @@ def options_of(target: object) -> Options | None:
     return found if isinstance(found, Options) else None
 
 
-def _contract(
-    name: str, target: Callable[..., Any], style: str, shape: signature.Signature
-) -> dict[str, object]:
-    options = options_of(target) or DEFAULT_OPTIONS
-    streams = style in (Style.GENERATOR, Style.ASYNC_GENERATOR)
+def _by_hint(style: str, returns: Any) -> str:
+    """A plain function that says to return an iterator yields, too."""
+    if style is Style.SYNC and yields(returns, asynchronous=True):
+        return Style.ASYNC_GENERATOR
+    return Style.GENERATOR if style is Style.SYNC and yields(returns, asynchronous=False) else style
+
+
+def _contract(function: Function, shape: signature.Signature) -> dict[str, object]:
+    options = options_of(function.target) or DEFAULT_OPTIONS
     contract: dict[str, object] = {
-        "name": name,
-        "kind": "stream" if streams else "value",
-        "summary": options.summary or _first_line(target),
+        "name": function.name,
+        "kind": "stream" if function.yields else "value",
+        "summary": options.summary or _first_line(function.target),
         "idempotent": options.idempotent,
         "slots": options.slots,
         "weight": options.weight,
@@ -93,7 +109,8 @@ def _contract(
         "exclusive": options.exclusive,
         "timeout_ms": options.timeout_ms,
         "input": schemas.of_input(shape),
-        "output": schemas.of_output(shape, streams),
+        "output": schemas.of_output(shape, function.yields),
+        "inputs": None if function.inputs is None else function.inputs.schema(),
     }
     return {key: value for key, value in contract.items() if value is not None}
 

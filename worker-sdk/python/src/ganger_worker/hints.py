@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import sys
+from _collections_abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Generator,
+    Iterable,
+    Iterator,
+)
 
 from .typed import cast
 
@@ -30,6 +38,10 @@ _SCHEMAS: Final[dict[Any, Schema]] = {
     list: {"type": "array"},
     dict: {"type": "object"},
 }
+# Not of Iterable: a plain function that returns one mostly returns a list.
+_YIELDING: Final = (Iterator, Generator)
+_YIELDING_ASYNC: Final = (AsyncIterator, AsyncIterable, AsyncGenerator)
+_STREAMS: Final = (*_YIELDING, *_YIELDING_ASYNC, Iterable)
 _UNION = type(int | None)
 _FEW: Final = 32  # items that are looked at one by one
 
@@ -42,7 +54,27 @@ def evaluated(hint: Any, function: FunctionType) -> Any:
 
 
 def is_simple(hint: Any) -> bool:
+    if kind_of_stream(hint) is not None:
+        hint = item_of(hint)
+        return hint is EMPTY or schema(hint) is not None
     return schema(hint) is not None
+
+
+def kind_of_stream(hint: Any) -> Any:
+    """The class that an ``Iterator[T]`` and its like are made of; None for other hints."""
+    origin = getattr(hint, "__origin__", hint)
+    return next((kind for kind in _STREAMS if kind is origin), None)
+
+
+def item_of(hint: Any) -> Any:
+    """Of a stream's hint."""
+    arguments: Any = getattr(hint, "__args__", ())
+    return arguments[0] if arguments else EMPTY
+
+
+def yields(hint: Any, *, asynchronous: bool) -> bool:
+    """Whether a function that is no generator itself returns one, by its hint."""
+    return kind_of_stream(hint) in (_YIELDING_ASYNC if asynchronous else _YIELDING)
 
 
 def schema(hint: Any) -> Schema | None:

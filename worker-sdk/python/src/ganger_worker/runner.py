@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from . import leaving
+from .effects import Exit
 from .protocol import Violation
-from .session import VIOLATION_EXIT, Exit, Session
+from .session import VIOLATION_EXIT, Session
 from .transport import HostGone, Lane
 
 TYPE_CHECKING = False
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from .call import Call
+    from .effects import Effect
     from .execution import Execution
     from .function import Function
-    from .session import Effect
 
     Start = Callable[[asyncio.AbstractEventLoop, Execution, Call, Function], asyncio.Task[Effect | None]]
 

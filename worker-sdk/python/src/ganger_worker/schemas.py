@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import messagepack
-from .hints import EMPTY, schema
+from .hints import EMPTY, item_of, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def of_input(signature: Signature) -> Schema | None:
     if not signature.known:
         return None
     if signature.takes_whole_input:
-        return of_type(signature.parameters[0].hint)
+        return of_type(next(it.hint for it in signature.parameters if it.name != signature.stream))
     properties = {parameter.name: _of_parameter(parameter) for parameter in signature.parameters}
     schema: Schema = {"type": "object", "properties": properties}
     required = [parameter.name for parameter in signature.parameters if parameter.required]
@@ -39,8 +39,8 @@ def of_output(signature: Signature, streams: bool) -> Schema | None:
     if hint is EMPTY:
         return None
     if streams:
-        items = getattr(hint, "__args__", ())
-        return of_type(items[0]) if items else None
+        item = item_of(hint)
+        return None if item is EMPTY else of_type(item)
     return of_type(hint)
 
 
@@ -57,7 +57,7 @@ def of_type(hint: Any) -> Schema | None:
 
 def _of_parameter(parameter: Parameter) -> Schema:
     described = {} if parameter.hint is EMPTY else of_type(parameter.hint) or {}
-    if not parameter.required:
+    if not parameter.required and not isinstance(parameter.default, type):
         try:
             default = _plain_default(parameter.default)
             messagepack.encode(default)

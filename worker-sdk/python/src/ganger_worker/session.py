@@ -12,6 +12,7 @@ from _thread import allocate_lock
 from . import values
 from .call import Call
 from .chunks import Assemblies
+from .effects import Cancel, Credit, Exit, Input, InputEnd, Load, Send, Stop
 from .protocol import (
     DATA_TO_WORKER,
     KNOWN,
@@ -24,7 +25,6 @@ from .protocol import (
     Frame,
     Kind,
     Violation,
-    Welcome,
     frame,
     read_call,
     read_cancel,
@@ -40,66 +40,13 @@ if TYPE_CHECKING:
     from typing import Final
 
     from .arena import Arenas, Lent
+    from .effects import Effect
+    from .protocol import Welcome
 
 VIOLATION_EXIT: Final = 70
 HOST_GONE_EXIT: Final = 0
 SDK_VERSION: Final = "0.1.0"
 _CAN_SHARE: Final = hasattr(os, "pread")
-
-
-class Load:
-    """WELCOME came: load the user's code with these settings, then say ready."""
-
-    __slots__ = ("welcome",)
-
-    def __init__(self, welcome: Welcome) -> None:
-        self.welcome = welcome
-
-
-class Cancel:
-    """Ask a running call to stop."""
-
-    __slots__ = ("call", "reason")
-
-    def __init__(self, call: Call, reason: str) -> None:
-        self.call = call
-        self.reason = reason
-
-
-class Send:
-    """Write a frame to data. ``pong`` says that the loop which runs calls must do it.
-
-    ``ends`` is a call that never ran: once the frame is written, the session must be told by ``ended``.
-    """
-
-    __slots__ = ("data", "ends", "pong")
-
-    def __init__(self, data: bytes, *, pong: bool = False, ends: int = 0) -> None:
-        self.data = data
-        self.pong = pong
-        self.ends = ends
-
-
-class Stop:
-    """No call runs any more and none will come: run the shutdown hooks and end."""
-
-    __slots__ = ("reason",)
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-
-class Exit:
-    __slots__ = ("code", "message")
-
-    def __init__(self, code: int, message: str) -> None:
-        self.code = code
-        self.message = message
-
-
-if TYPE_CHECKING:
-    # A Call as an effect says: run it.
-    Effect = Load | Call | Cancel | Send | Stop | Exit
 
 
 class Phase:
@@ -188,7 +135,11 @@ class Session:
 
     def finish(self, seq: int) -> Effect | None:
         """The call's RESULT or ERROR has been written."""
-        self._running.pop(seq, None)
+        call = self._running.pop(seq, None)
+        if call is not None and call.incoming is not None:
+            call.incoming.close()
+            with self._lock:
+                self._assemblies.abandon(seq)  # an item of its input stream
         if self.phase is not _STOPPING:
             return None
         with self._lock:
@@ -209,8 +160,9 @@ class Session:
             if incoming.kind == Kind.WELCOME:
                 return self._welcome(incoming)
             if incoming.kind == Kind.CREDIT:
-                read_credit(_body(incoming.body))
-                return None
+                items, size = read_credit(_body(incoming.body))
+                call = self._running.get(incoming.seq)
+                return None if call is None else Credit(call, items, size)
             return self._unexpected(incoming, "control")
         except Violation as violation:
             return Exit(VIOLATION_EXIT, str(violation))
@@ -257,7 +209,7 @@ class Session:
             return self._cancelled_early(seq) if kind == Kind.CALL else None
         if whole.kind == Kind.CALL:
             return self._call(whole.flags, whole.seq, whole.body, whole.payload)
-        return None  # INPUT and INPUT_END: no function here reads an input stream yet
+        return self._input(whole)
 
     def _call(self, flags: int, seq: int, body: bytes, payload: bytes) -> Effect:
         # Calls of one function mostly have the same body, byte for byte.
@@ -277,6 +229,18 @@ class Session:
             call.deadline = time.monotonic() + fields.timeout_ms / 1000
         self._running[seq] = call
         return call
+
+    def _input(self, incoming: Frame) -> Effect | None:
+        flags = incoming.flags
+        lent = self._lent(incoming.seq, incoming.payload) if flags & _SHARED else None
+        call = self._running.get(incoming.seq)
+        if call is None or call.incoming is None:
+            return None  # it has ended meanwhile, or reads none
+        if incoming.kind == Kind.INPUT_END:
+            return InputEnd(call)
+        if len(incoming.payload if lent is None else lent) > self._max_payload:
+            flags |= TOO_LARGE
+        return Input(call, flags, incoming.payload, lent)
 
     def _lent(self, seq: int, payload: bytes) -> Lent:
         arenas = self.arenas()
@@ -309,7 +273,7 @@ class Session:
                 if seq > self._highest:
                     self._cancelled_ahead[seq] = reason
                     return None
-                if not self._assemblies.abandon(seq):
+                if self._assemblies.abandon(seq) != Kind.CALL:
                     return None
                 # Counts as running until its ERROR is written: a STOP that is read meanwhile waits for it.
                 self._ending.add(seq)

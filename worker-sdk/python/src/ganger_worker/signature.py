@@ -38,6 +38,7 @@ class Parameter:
 
 class Signature:
     """``takes_whole_input``: the only parameter is annotated as a mapping or record and gets the input as is.
+    ``stream``: the parameter that gets the input stream, which stands beside the input.
 
     Unless ``known``, nothing can be told of the parameters, as of some callables made in C.
     """
@@ -47,6 +48,7 @@ class Signature:
         "parameters",
         "required",
         "returns",
+        "stream",
         "takes_whole_input",
         "variable_named",
         "variable_positional",
@@ -60,15 +62,38 @@ class Signature:
         returns: Any,
         is_record: Callable[[Any], bool],
         known: bool = True,
+        stream: str | None = None,
     ) -> None:
         self.parameters = parameters
         self.variable_positional = variable_positional
         self.variable_named = variable_named
         self.returns = returns
         self.known = known
+        self.stream = stream
         self.required = sum(parameter.required for parameter in parameters)
-        alone = len(parameters) == 1 and not variable_named
-        self.takes_whole_input = alone and is_record(parameters[0].hint)
+        values = [parameter for parameter in parameters if parameter.name != stream]
+        alone = len(values) == 1 and not variable_named
+        self.takes_whole_input = alone and is_record(values[0].hint)
+
+    def with_stream(self, parameters: tuple[Parameter, ...], stream: str) -> Signature:
+        """The same function, one of whose parameters gets its input stream."""
+        return Signature(
+            parameters,
+            self.variable_positional,
+            self.variable_named,
+            self.returns,
+            is_record,
+            self.known,
+            stream,
+        )
+
+
+def is_record(hint: Any) -> bool:
+    if hints.is_simple(hint):
+        return hints.is_mapping(hint)
+    from . import reflection
+
+    return reflection.is_record(hint)
 
 
 def read(function: Callable[..., Any]) -> Signature:

@@ -8,9 +8,9 @@ from contextvars import copy_context
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .call import Call
+    from .effects import Effect
     from .execution import Execution
     from .function import Function
-    from .session import Effect
 
 
 def start(

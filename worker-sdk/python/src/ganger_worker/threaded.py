@@ -10,18 +10,19 @@ import threading
 
 from . import leaving
 from .call import Call
+from .effects import Input, InputEnd, Send, Stop
 from .main_thread import MainThread
 from .runner import next_effect
-from .session import HOST_GONE_EXIT, Send, Session, Stop
+from .session import HOST_GONE_EXIT, Session
 from .transport import HostGone, Lane
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 
+    from .effects import Effect
     from .execution import Execution
     from .function import Function
-    from .session import Effect
 
 
 class Threaded:
@@ -106,5 +107,7 @@ class Threaded:
                 self._main.soon(self._data.writer.send, effect.data)
             else:
                 self._data.writer.send(effect.data)
+        elif type(effect) is Input or type(effect) is InputEnd:
+            effect.follow()
         elif type(effect) is Stop:
             self.stop()

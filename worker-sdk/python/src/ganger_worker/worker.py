@@ -7,10 +7,11 @@ import time
 
 from . import control, endpoint, hooks, leaving, loader
 from .context import bind
+from .effects import Exit, Load
 from .execution import Execution
 from .log_watch import LogWatch
 from .protocol import Violation
-from .session import HOST_GONE_EXIT, VIOLATION_EXIT, Exit, Load, Session
+from .session import HOST_GONE_EXIT, VIOLATION_EXIT, Session
 from .transport import HostGone
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ def _live(target: str, data: Lane, control_lane: Lane) -> int:
         return 1
     data.writer.send(ready)
     if session.stop_asked() is None:
-        runner.serve(Execution(session, data.writer, functions, welcome.max_payload))
+        runner.serve(Execution(session, data.writer, functions, welcome.max_payload, control_lane.writer))
     runner.run_hooks(hooks.shutdown_hooks)
     runner.close()
     return 0
