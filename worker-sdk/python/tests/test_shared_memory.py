@@ -25,6 +25,7 @@ SIZE = 8 << 20
 THRESHOLD = 128 * 1024
 INPUT, RESULT = 0, 1
 WORKER = """
+    from collections.abc import AsyncIterator, Iterator
     from ganger_worker import action
 
     kept = []
@@ -61,6 +62,17 @@ WORKER = """
 
     @action
     def length(x): return len(x)
+
+    @action
+    def parts(count: int, size: int):
+        for number in range(count): yield bytes([number]) * size
+
+    @action
+    def lengths(items: Iterator[bytes]) -> list[int]: return [len(item) for item in items]
+
+    @action
+    async def lengths_async(items: AsyncIterator[bytes]) -> list[int]:
+        return [len(item) async for item in items]
     """
 
 
@@ -92,7 +104,7 @@ class Arenas:
 
     def take(self, got: Got) -> bytes:
         """What a shared result refers to, in this worker's arena."""
-        assert got.kind == Kind.RESULT, got
+        assert got.kind in (Kind.RESULT, Kind.ITEM), got
         assert got.flags & Flag.SHARED, got
         arena, offset, length = REFERENCE.unpack(got.payload)
         assert arena == RESULT
@@ -330,3 +342,38 @@ def test_threads_with_the_first_results_share_one_allocator(monkeypatch: pytest.
         found = list(threads.map(session.arenas, [THRESHOLD] * 4))
     assert found[0] is not None
     assert all(arenas is found[0] for arenas in found)
+
+
+# --- streams
+
+
+def test_large_items_lie_in_shared_memory_and_their_blocks_serve_again(host: Host, arenas: Arenas) -> None:
+    size, offsets = 1 << 20, set()
+    seq = host.send_call("parts", pack({"count": 40, "size": size}))
+    for number in range(40):
+        got = host.expect(Kind.ITEM, seq)
+        assert arenas.take(got) == bytes([number]) * size
+        offsets.add(REFERENCE.unpack(got.payload)[1])
+        release(host, got)
+        host.credit(seq, 1, size)
+    assert host.answer(seq).kind == Kind.RESULT
+    assert len(offsets) < 10
+
+
+@pytest.mark.parametrize("function", ["lengths", "lengths_async"])
+def test_large_items_of_an_input_stream_are_read_where_they_lie(
+    host: Host, arenas: Arenas, function: str
+) -> None:
+    size = 512 * 1024
+    seq = host.send_call(function)
+    for turn in range(3):
+        offsets = [number * size for number in range(4)]
+        for offset in offsets:
+            reference = arenas.put(bytes(size), offset)
+            flags = Encoding.RAW | Flag.SHARED
+            host.data.sendall(frame(Kind.INPUT, seq, payload=reference, flags=flags))
+        assert host.credited(seq) == (4, 2 << 20), turn
+        got = host.expect(Kind.RELEASE, seq)
+        assert got.body == offsets
+    host.input_end(seq)
+    assert host.answer(seq).value == [size] * 12

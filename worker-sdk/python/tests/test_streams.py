@@ -126,6 +126,30 @@ CODE = """
                 return found
 
     @action
+    def reads_on(items: Iterator[int]) -> Iterator[int]:
+        yield next(items)
+        try:
+            context.progress(1)
+            while not context.cancelled:
+                time.sleep(0.001)
+            next(items)
+        except BaseException as error:
+            log.append(("reads_on", type(error).__name__))
+            raise
+
+    @action
+    async def reads_on_async(items: AsyncIterator[int]) -> AsyncIterator[int]:
+        yield await anext(items)
+        try:
+            context.progress(1)
+            while not context.cancelled:
+                time.sleep(0.001)
+            await anext(items)
+        except BaseException as error:
+            log.append(("reads_on_async", type(error).__name__))
+            raise
+
+    @action
     def doubles(items: Iterator[int]) -> Iterator[int]:
         try:
             for item in items:
@@ -440,11 +464,31 @@ def test_an_item_that_does_not_fit_fails_its_call(host: Host, function: str) -> 
 
 def test_an_item_that_does_not_fit_can_be_passed_over(host: Host) -> None:
     seq = begin(host, "forgives")
-    host.input(seq, 1, "two")
-    host.data.sendall(frame(Kind.INPUT, seq, payload=bytes(5000)))
-    host.input(seq, 4)
+    host.input(seq, 1, "two", 3)
     host.input_end(seq)
-    assert host.answer(seq).value == ["1", "$: INVALID_INPUT", "$: PAYLOAD_TOO_LARGE", "4"]
+    assert host.answer(seq).value == ["1", "$: INVALID_INPUT", "3"]
+
+
+@pytest.mark.parametrize("function", ["total", "total_async", "forgives"])
+def test_an_item_beyond_the_limit_ends_its_call_whatever_the_function_does(host: Host, function: str) -> None:
+    seq = begin(host, function)
+    host.input(seq, 1)
+    host.data.sendall(frame(Kind.INPUT, seq, payload=bytes(5000)))
+    host.input(seq, 2)
+    fails_with(host, seq, "PAYLOAD_TOO_LARGE")
+    assert host.result("echo", 1) == 1
+
+
+@pytest.mark.parametrize("function", ["reads_on", "reads_on_async"])
+def test_after_a_cancel_no_item_comes_and_no_end(host: Host, function: str) -> None:
+    """Though both lie there."""
+    seq = begin(host, function)
+    host.input(seq, 1, 2, 3)
+    host.input_end(seq)
+    host.expect(Kind.PROGRESS, seq)
+    host.cancel(seq)
+    fails_with(host, seq, "CANCELLED")
+    assert logged(host, [function, "Cancelled" if function == "reads_on" else "CancelledError"])
 
 
 @pytest.mark.parametrize("function", ["total", "total_async"])

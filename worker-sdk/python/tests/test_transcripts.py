@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import pytest
 import notation
 from ganger_worker import context, endpoint, values
 from ganger_worker.call import Call
-from ganger_worker.context import Cancelled, current
+from ganger_worker.context import Cancelled, InvalidItem, current
 from ganger_worker.effects import Cancel, Credit, Exit, Input, InputEnd, Load, Send, Stop
 from ganger_worker.errors import error_frame, refusal, report
-from ganger_worker.execution import Execution
+from ganger_worker.execution import Execution, Unsendable
 from ganger_worker.loader import Functions
 from ganger_worker.logs import HostHandler
 from ganger_worker.producing import Outgoing
@@ -125,7 +126,7 @@ class ScriptedWorker:
         self.session = Session()
         functions = Functions()
         for name in transcript["functions"]:
-            functions.offer(name, reads_items if name == "sum" else lambda *_input, **_named: None)
+            functions.offer(name, KNOWN.get(name, lambda *_input, **_named: None))
         self.functions = functions
         self.execution: Execution | None = None
 
@@ -140,7 +141,7 @@ class ScriptedWorker:
         assert len(data) == HEADER_SIZE + length
         self.did.append({"send": (lane, Frame(kind, flags, seq, body, payload))})
 
-    post = send
+    post = post_always = send
 
     def send_payload(self, kind: int, flags: int, seq: int, payload: bytes) -> None:
         self.send(header(kind, flags, seq, 0, len(payload)) + payload)
@@ -196,7 +197,8 @@ class ScriptedWorker:
     def on_loaded(self) -> None:
         assert self.session.welcome is not None
         limit = self.session.welcome.max_payload
-        self.execution = Execution(self.session, self, self.functions, limit)  # type: ignore[arg-type]
+        control = Control(self)
+        self.execution = Execution(self.session, self, self.functions, limit, control)  # type: ignore[arg-type]
         self.send(self.session.ready(self.functions.contracts))
         self.carry_out(self.session.stop_asked())
 
@@ -220,7 +222,17 @@ class ScriptedWorker:
         assert self.execution is not None
         while self.yielded and self.outgoing[self.yielded[0][0].seq].is_open():
             call, value = self.yielded.popleft()
-            self.outgoing[call.seq].sent(self.execution.send_item(call, value))
+            try:
+                self.outgoing[call.seq].sent(self.execution.send_item(call, value))
+            except Unsendable as unsendable:
+                self.execution.answer_error(call, unsendable.report)
+                self.carry_out(self.session.finish(call.seq))
+
+    def on_read(self, seq: int) -> None:
+        incoming = self.calls[seq].incoming
+        assert incoming is not None
+        with suppress(InvalidItem):
+            incoming.take(EOFError)
 
     def on_raise(self, seq: int, message: str) -> None:
         assert self.execution is not None
@@ -275,10 +287,8 @@ class ScriptedWorker:
             self.go_on()
         elif isinstance(effect, Input):
             effect.follow()
-            assert effect.call.incoming is not None
-            self.did.append(
-                {"effect": {"input": {"seq": effect.call.seq, "value": effect.call.incoming.take(EOFError)}}}
-            )
+            value = values.decode(effect.payload)
+            self.did.append({"effect": {"input": {"seq": effect.call.seq, "value": value}}})
         elif isinstance(effect, InputEnd):
             effect.follow()
             self.did.append({"effect": {"input_end": {"seq": effect.call.seq}}})
@@ -324,8 +334,26 @@ class ScriptedWorker:
             self.did.remove(match)
 
 
-def reads_items(x: Any, items: Iterator[Any]) -> None:
+class Control:
+    """The control lane, as a Writer."""
+
+    def __init__(self, worker: ScriptedWorker) -> None:
+        self.worker = worker
+
+    def send(self, data: bytes) -> None:
+        self.worker.send(data, "control")
+
+
+def total(_x: Any, items: Iterator[int]) -> None:
     """Stands for a function that reads an input stream."""
+
+
+def scan(_x: Any, items: Iterator[int]) -> Iterator[int]:
+    """Stands for one that yields as well."""
+    yield from items
+
+
+KNOWN: dict[str, Any] = {"sum": total, "scan": scan}
 
 
 def fits(did: dict[str, Any], want: dict[str, Any]) -> bool:

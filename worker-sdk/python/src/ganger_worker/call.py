@@ -30,6 +30,7 @@ class Call:
         "payload",
         "reason",
         "seq",
+        "verdict",
         "view",
         "waiter",
     )
@@ -46,6 +47,8 @@ class Call:
         self.deadline: float | None = None
         self.cancelled = False
         self.reason = ""
+        # The report that is its answer whatever its function makes of it.
+        self.verdict: dict[str, object] | None = None
         # Counted from the beginning, by the control thread alone; what was sent of it, `outgoing` counts.
         self.granted_items = STREAM_ITEMS
         self.granted_bytes = STREAM_BYTES

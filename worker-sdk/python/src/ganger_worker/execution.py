@@ -79,7 +79,7 @@ class Execution:
             self._refuse(call, "NO_SUCH_FUNCTION", self._unknown(name))
         elif function.inputs is not None:
             # Before the next frame is read: it may be the first item.
-            call.incoming = function.inputs.incoming(call, self._give_credit)
+            call.incoming = function.inputs.incoming(call, self._give_credit, self._writer.post_always)
         return function
 
     def run(self, call: Call, function: Function) -> Effect | None:
@@ -226,7 +226,9 @@ class Execution:
         return (flags, _joined(payload)) if reference is None else (flags | Flag.SHARED, reference)
 
     def answer(self, call: Call, reply: Reply | None) -> None:
-        if reply is not None:
+        if call.verdict is not None:
+            self.answer_error(call, call.verdict)
+        elif reply is not None:
             flags, payload = reply
             if call.lent is not None and call.lent.is_held_at_answer():
                 flags |= Flag.HELD
@@ -250,6 +252,9 @@ class Execution:
     def fail(self, call: Call, error: BaseException) -> None:
         from .errors import error_frame, report
 
+        if call.verdict is not None:
+            self.answer_error(call, call.verdict)
+            return
         stopped = isinstance(error, Cancelled) or type(error).__name__ == "CancelledError"
         code = "CANCELLED" if stopped and call.cancelled else "CALL_FAILED"
         path = None
@@ -265,7 +270,7 @@ class Execution:
     def answer_error(self, call: Call, body: dict[str, object]) -> None:
         from .errors import error_frame
 
-        self._writer.send(error_frame(call.seq, body, flags=_held(call)))
+        self._writer.send(error_frame(call.seq, call.verdict or body, flags=_held(call)))
 
     def _refuse(self, call: Call, code: str, message: str, path: str | None = None) -> None:
         from .errors import refusal

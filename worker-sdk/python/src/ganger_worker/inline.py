@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .call import Call
-from .effects import Input, InputEnd, Send, Stop
+from .effects import Cancel, Input, InputEnd, Send, Stop
 from .runner import Loop, next_effect
 from .session import Phase, Session
 
@@ -78,6 +78,8 @@ class Inline:
             self._data.writer.send(effect.data)
         elif type(effect) is Input or type(effect) is InputEnd:
             effect.follow()
+        elif type(effect) is Cancel:
+            effect.call.ask_to_stop()
         elif effect is not None:
             self._later.append(effect)
 
@@ -105,7 +107,7 @@ class Inline:
             loop.remove_reader(self._data.descriptor)
 
     def _read_all(self) -> None:
-        # Once the call is answered, the next may come before the loop has stopped: what follows it is its own.
+        # Once the call is answered, the next may come before the loop has stopped: what follows is its own.
         if not self._later:
             self._read_one()
             self._read_all_held()

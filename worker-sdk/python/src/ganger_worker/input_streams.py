@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .looping import LoopWaiter
     from .waiting import ThreadWaiter
 
+    Write = Callable[[bytes], object]
+
 _KINDS: Final = (Iterator, Iterable)
 _ASYNC_KINDS: Final = (AsyncIterator, AsyncIterable)
 
@@ -45,31 +47,32 @@ class InputStream:
     def schema(self) -> Schema:
         return {} if self._item is EMPTY else schemas.of_type(self._item) or {}
 
-    def incoming(self, call: Call, give_credit: Callable[[bytes], None]) -> Incoming:
+    def incoming(self, call: Call, give_credit: Write, give_back: Write) -> Incoming:
         from .incoming import Incoming
 
-        return Incoming(call, self._read, give_credit)
+        return Incoming(call, self._read, give_credit, give_back)
 
     def filled(self, call: Call, arguments: Arguments, waiter: ThreadWaiter) -> Arguments:
         """With the stream in the place of its parameter, unless the input itself had a list for it."""
-        from .incoming import Items
+        from .reading import Items
 
         positional, named = arguments
         named = dict(named)
         given = named.pop(self._name, GIVEN_LATER)
         if given is GIVEN_LATER:
-            given = Items(_expected(call), waiter)
+            given = Items(call, _expected(call), waiter)
         elif self._kind is Iterator:
             given = iter(given)
         return self._placed(given, positional, named)
 
     def filled_async(self, call: Call, arguments: Arguments, waiter: LoopWaiter) -> Arguments:
-        from .incoming import AsyncItems, one_by_one
+        from .reading import AsyncItems, one_by_one
 
         positional, named = arguments
         named = dict(named)
         given = named.pop(self._name, GIVEN_LATER)
-        stream = AsyncItems(_expected(call), waiter) if given is GIVEN_LATER else one_by_one(given)
+        late = given is GIVEN_LATER
+        stream = AsyncItems(call, _expected(call), waiter) if late else one_by_one(given)
         return self._placed(stream, positional, named)
 
     def _placed(self, stream: Any, positional: Sequence[Any], named: dict[str, Any]) -> Arguments:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from .context import Cancelled
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
+
+    from .call import Call
 
 
 class LoopWaiter:
@@ -26,6 +31,16 @@ class LoopWaiter:
             if ready():
                 return
             await future
+
+    async def interrupted(self, call: Call) -> NoReturn:
+        """The cancel is on its way, and must not come while the function cleans up.
+
+        One that has come already was swallowed by the function.
+        """
+        running = asyncio.current_task()
+        if running is not None and not running.cancelling():
+            await self._loop.create_future()
+        raise Cancelled(f"cancelled ({call.reason})")
 
     def wake(self) -> None:
         if self._waits:

@@ -110,26 +110,13 @@ async def _send_all_async(
         except StopAsyncIteration:
             return
         if call.cancelled:
-            await _interrupted(call)
+            await waiter.interrupted(call)
         outgoing.sent(execution.send_item(call, item))
         del item
         since_turn += 1
         if since_turn == _TURN:
             since_turn = 0
             await asyncio.sleep(0)
-
-
-async def _interrupted(call: Call) -> None:
-    """The cancel is on its way to this task, and must not come while the generator cleans up.
-
-    One that has come already was swallowed by the generator.
-    """
-    import asyncio
-
-    task = asyncio.current_task()
-    if task is not None and not task.cancelling():
-        await asyncio.get_running_loop().create_future()
-    raise _given_up(call)
 
 
 def _given_up(call: Call) -> Cancelled:

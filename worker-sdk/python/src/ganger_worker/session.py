@@ -234,13 +234,20 @@ class Session:
         flags = incoming.flags
         lent = self._lent(incoming.seq, incoming.payload) if flags & _SHARED else None
         call = self._running.get(incoming.seq)
-        if call is None or call.incoming is None:
-            return None  # it has ended meanwhile, or reads none
+        if call is None or call.incoming is None or call.incoming.is_over or call.cancelled:
+            return None  # nobody reads it, or not any more
         if incoming.kind == Kind.INPUT_END:
             return InputEnd(call)
-        if len(incoming.payload if lent is None else lent) > self._max_payload:
-            flags |= TOO_LARGE
+        if len(incoming.payload if lent is None else lent) > self._max_payload or flags & TOO_LARGE:
+            return self._input_too_large(call)
         return Input(call, flags, incoming.payload, lent)
+
+    def _input_too_large(self, call: Call) -> Cancel:
+        text = f"an item of the input stream exceeds {self._max_payload} bytes"
+        call.verdict = _report("PAYLOAD_TOO_LARGE", text)
+        call.cancelled = True
+        call.reason = "cancel"
+        return Cancel(call, call.reason)
 
     def _lent(self, seq: int, payload: bytes) -> Lent:
         arenas = self.arenas()
@@ -338,5 +345,8 @@ def _cancelled_before(seq: int, reason: str, ends: int = 0) -> Send:
 
 
 def _refusal(seq: int, code: str, message: str, ends: int = 0) -> Send:
-    body = {"code": code, "type": code, "message": message, "traceback": None, "language": "python"}
-    return Send(frame(Kind.ERROR, seq, values.encode_body(body)), ends=ends)
+    return Send(frame(Kind.ERROR, seq, values.encode_body(_report(code, message))), ends=ends)
+
+
+def _report(code: str, message: str) -> dict[str, object]:
+    return {"code": code, "type": code, "message": message, "traceback": None, "language": "python"}

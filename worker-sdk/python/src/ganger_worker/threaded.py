@@ -10,7 +10,7 @@ import threading
 
 from . import leaving
 from .call import Call
-from .effects import Input, InputEnd, Send, Stop
+from .effects import Cancel, Input, InputEnd, Send, Stop
 from .main_thread import MainThread
 from .runner import next_effect
 from .session import HOST_GONE_EXIT, Session
@@ -109,5 +109,7 @@ class Threaded:
                 self._data.writer.send(effect.data)
         elif type(effect) is Input or type(effect) is InputEnd:
             effect.follow()
+        elif type(effect) is Cancel:
+            effect.call.ask_to_stop()
         elif type(effect) is Stop:
             self.stop()
