@@ -1,7 +1,5 @@
 //! Calls that answer with many values: order, backpressure, early leave, ends of every kind.
 
-#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
-
 mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -306,4 +304,25 @@ fn many_streams_at_once_each_have_their_own_items() {
     let batch = taken(&stream(&pool, "count", json!(1)), 1);
     assert_eq!(batch.items.len(), 1);
     pool.close_blocking(Some(PATIENCE));
+}
+
+#[test]
+fn a_worker_that_sends_items_without_credit_broke_the_protocol() {
+    let pool = support::made(&json!({ "command": ["python3", support::node_worker("liar.py")] }));
+    let stream = stream(&pool, "gush", json!(null));
+    let (mut values, mut end) = (Vec::new(), None);
+    until("it has ended", || {
+        // Without credit: the sixty-fifth has none.
+        let batch = stream.take_ahead(WINDOW);
+        values.extend(batch.items.iter().map(value));
+        end = batch.end;
+        end.is_some()
+    });
+    assert_eq!(values, numbers(0..64));
+    let error = end.unwrap().unwrap_err();
+    assert_eq!(error.code.to_string(), "PROTOCOL");
+    assert!(error.message.contains("without credit"), "{}", error.message);
+    // Gathered items are used as they come: there is credit for them.
+    assert_eq!(value(&call(&pool, "gush", json!(null)).unwrap()), json!(numbers(0..65)));
+    pool.terminate_blocking();
 }

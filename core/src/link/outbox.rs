@@ -336,6 +336,34 @@ mod tests {
     }
 
     #[test]
+    fn items_do_not_overtake_the_call_or_the_item_that_goes_in_pieces_before_them() {
+        block_on(async {
+            let (ours, mut theirs) = pair();
+            let outbox = Outbox::new(true);
+            let input =
+                |payload: usize| Frame::new(Kind::Input, 1).with_payload(Encoding::Raw, vec![1; payload]);
+            outbox.push(call(1, 2_000_000));
+            outbox.push(input(10));
+            outbox.push(input(1_000_000));
+            outbox.push(call(2, 10));
+            outbox.push(input(20));
+            outbox.push(Frame::new(Kind::InputEnd, 1));
+            outbox.flush(&ours);
+            let frames = tokio::select! {
+                frames = read(&mut theirs, 6) => frames,
+                () = outbox.serve(&ours) => unreachable!("the lane is open"),
+            };
+            assert_eq!(frames[0].seq, 2, "another call goes between the pieces");
+            let of_one: Vec<(Kind, usize)> =
+                frames[1..].iter().map(|frame| (frame.kind, frame.payload.len())).collect();
+            let item = |length| (Kind::Input, length);
+            let expected =
+                [(Kind::Call, 2_000_000), item(10), item(1_000_000), item(20), (Kind::InputEnd, 0)];
+            assert_eq!(of_one, expected);
+        });
+    }
+
+    #[test]
     fn what_is_being_written_when_the_lane_closes_may_have_arrived() {
         let outbox = Outbox::new(false);
         for seq in 1..=40 {

@@ -31,7 +31,7 @@ pub(crate) struct Loans {
 struct Lent(Mutex<HashMap<u64, Vec<Block>>>);
 
 /// Lends items of input streams to a worker, without the pool's lock.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Lender {
     /// None: they go through the lane.
     arena: Option<InputArena>,

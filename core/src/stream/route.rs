@@ -18,6 +18,12 @@ pub(crate) struct Route {
 }
 
 impl Route {
+    /// To a worker that is gone.
+    #[cfg(test)]
+    pub(super) fn nowhere() -> Self {
+        Self { link: Weak::new(), seq: 1, lender: Lender::default() }
+    }
+
     /// Puts an item of the input stream in line. What comes back is to be flushed without locks.
     pub(super) fn push_input(&self, input: &Input) -> Option<Arc<Link>> {
         self.push(Lane::Data, self.lender.carry(Frame::new(Kind::Input, self.seq), input))

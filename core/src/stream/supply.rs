@@ -190,3 +190,68 @@ impl std::fmt::Debug for Supply {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(number: u8) -> Input {
+        Input::message_pack(vec![number])
+    }
+
+    fn held(supply: &Supply) -> usize {
+        supply.lock().held.as_ref().map_or(0, Vec::len)
+    }
+
+    #[test]
+    fn what_was_sent_is_kept_until_the_call_is_heard_of_and_no_longer() {
+        let supply = Supply::new();
+        for number in 0..10 {
+            assert!(matches!(supply.try_send(item(number)), Sent::Taken));
+        }
+        // The first worker that gets it, and the next if that one dies before a byte of it was written.
+        for _ in 0..2 {
+            supply.begin(Route::nowhere());
+            assert_eq!(held(&supply), 10);
+        }
+        supply.heard();
+        assert_eq!(held(&supply), 0);
+        assert!(matches!(supply.try_send(item(10)), Sent::Taken));
+        assert_eq!(held(&supply), 0);
+    }
+
+    #[test]
+    fn a_window_can_be_sent_and_then_what_is_granted() {
+        let supply = Supply::new();
+        let sent = (0..).take_while(|_| matches!(supply.try_send(item(1)), Sent::Taken)).count();
+        assert_eq!(sent, STREAM_CREDIT_ITEMS as usize);
+        assert!(supply.arm(Box::new(|| {})).is_none(), "there is something to wait for");
+        assert!(supply.grant(Credit { items: 2, bytes: 0 }).is_some(), "who waits is woken");
+        assert!(matches!(supply.try_send(item(1)), Sent::Taken));
+        assert!(matches!(supply.try_send(item(1)), Sent::Taken));
+        assert!(matches!(supply.try_send(item(1)), Sent::Full(_)));
+    }
+
+    #[test]
+    fn bytes_below_zero_hold_the_next_item_back_until_they_are_paid() {
+        let supply = Supply::new();
+        let long = Input::raw(vec![0; 3 * (STREAM_CREDIT_BYTES as usize)]);
+        assert!(matches!(supply.try_send(long), Sent::Taken));
+        assert!(matches!(supply.try_send(item(1)), Sent::Full(_)));
+        assert!(supply.grant(Credit { items: 1, bytes: 2 * STREAM_CREDIT_BYTES }).is_none());
+        assert!(matches!(supply.try_send(item(1)), Sent::Full(_)), "exactly none is left");
+        supply.grant(Credit { items: 0, bytes: 1 });
+        assert!(matches!(supply.try_send(item(1)), Sent::Taken));
+    }
+
+    #[test]
+    fn nothing_is_sent_after_the_end_of_either() {
+        let supply = Supply::new();
+        assert!(supply.finish() && !supply.finish());
+        assert!(matches!(supply.try_send(item(1)), Sent::Over));
+        let supply = Supply::new();
+        supply.end();
+        assert!(matches!(supply.try_send(item(1)), Sent::Over));
+        assert!(!supply.finish() && supply.wait(None));
+    }
+}
