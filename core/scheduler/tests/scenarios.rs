@@ -14,6 +14,7 @@ mod recycling;
 mod reloading;
 mod replacing;
 mod starting;
+mod streaming;
 mod waiting_for_room;
 
 use std::time::Duration;

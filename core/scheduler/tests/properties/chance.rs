@@ -143,7 +143,11 @@ fn declaration(random: &mut Random) -> Declaration {
 fn run(random: &mut Random, fate: &Fate) -> Run {
     let after = random.span(400);
     let conduct = if !random.percent(fate.bad_runs) {
-        Conduct::Answers(after)
+        if random.percent(20) {
+            Conduct::Streams { every: after / 16, items: random.between(1, 32) }
+        } else {
+            Conduct::Answers(after)
+        }
     } else {
         match random.below(10) {
             0 | 1 => Conduct::Stalls,

@@ -49,6 +49,8 @@ pub(crate) enum Conduct {
     Stalls,
     /// Runs on until it is asked to stop; answers so much later.
     StopsAfter(Duration),
+    /// Yields so many items, one every so often, then answers; sooner if it is asked to stop, and then one item is still on its way.
+    Streams { every: Duration, items: u32 },
     /// Takes the worker with it.
     Crashes(Duration, Exit),
     /// Not one byte of it reaches the worker, which dies after a time.

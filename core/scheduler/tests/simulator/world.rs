@@ -195,6 +195,12 @@ impl World {
         let answer = Input::Answered { worker, call };
         match run.conduct {
             Conduct::Answers(after) => self.report(now.after(after), worker, answer),
+            Conduct::Streams { every, items } => {
+                for item in 1..=items {
+                    self.report(now.after(every * item), worker, Input::Heard { worker, call });
+                }
+                self.report(now.after(every * items), worker, answer);
+            }
             Conduct::Stalls | Conduct::StopsAfter(_) => {}
             Conduct::Crashes(after, exit) | Conduct::Unwritten(after, exit) => {
                 self.plan(now.after(after), Happening::Death(worker, exit));
@@ -223,8 +229,15 @@ impl World {
 
     fn ask_to_stop(&mut self, now: Timestamp, worker: WorkerId, call: CallId) {
         let run = self.processes.get(&worker).and_then(|process| process.calls.get(&call));
-        if let Some(Run { conduct: Conduct::StopsAfter(after), .. }) = run {
-            self.report(now.after(*after), worker, Input::Answered { worker, call });
+        match run.map(|run| run.conduct) {
+            Some(Conduct::StopsAfter(after)) => {
+                self.report(now.after(after), worker, Input::Answered { worker, call });
+            }
+            Some(Conduct::Streams { every, .. }) => {
+                self.report(now, worker, Input::Heard { worker, call });
+                self.report(now.after(every / 2), worker, Input::Answered { worker, call });
+            }
+            Some(_) | None => {}
         }
     }
 
