@@ -87,6 +87,10 @@ FUZZ_SECONDS ?= 60
 	@cargo install --quiet --locked cargo-fuzz@0.13.2 --root .cache/tools --target-dir .cache/tools/target
 	@rm -rf .cache/tools/target
 
+.PHONY: test-wasmtime
+test-wasmtime: ## The tests of the WebAssembly host with the compiler in it, which takes minutes to build
+	cargo test --quiet -p ganger-wasm --no-default-features --features wasmtime --target-dir target/wasmtime
+
 .PHONY: clean
 clean: ## Removes everything that was built or fetched
 	rm -rf target dist .venv .cache node_modules worker-sdk/protocol/fuzz/{target,corpus,artifacts} worker-sdk/node/{dist,node_modules} bindings-node/{dist,node_modules}
@@ -95,8 +99,8 @@ clean: ## Removes everything that was built or fetched
 
 .PHONY: test-rust
 test-rust: venv programs
-	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-cli -p ganger-tests -p demo-fingerprint -p behavior-worker
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-cli -p ganger-tests -p demo-fingerprint -p behavior-worker
+	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-cli -p ganger-wasm -p ganger-tests -p demo-fingerprint -p behavior-worker
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-cli -p ganger-wasm -p ganger-tests -p demo-fingerprint -p behavior-worker
 	@$(MAKE) test-portable
 
 .PHONY: test-python
@@ -130,7 +134,7 @@ lint-go: venv
 	  for folder in worker-sdk/go tests/behavior/workers/go; do $(GO) vet -C $$folder ./... || exit 1; done; fi
 
 .PHONY: test-examples
-test-examples: python node
+test-examples: python node programs
 	$(PY) -m pytest -q examples
 
 .PHONY: test-chaos
@@ -149,7 +153,7 @@ test-portable: venv programs
 # What suites start that no cargo test builds for them.
 .PHONY: programs
 programs: venv
-	@cargo build --quiet -p ganger-shim -p behavior-worker
+	@cargo build --quiet -p ganger-shim -p ganger-wasm -p behavior-worker
 	@if $(HAVE_GO); then \
 	  $(GO) build -C tests/behavior/workers/go -o "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/go/behavior-worker" .; fi
 

@@ -1,8 +1,8 @@
-"""Gathers beside the native module what lies there: the shim, the worker SDKs, and in a wheel the command.
+"""Gathers beside the native module what lies there: the shim, the worker SDKs, and in a wheel the command and the host of WebAssembly.
 
     python stage.py [debug|release]
 
-Run it after `cargo build -p ganger-shim -p ganger-cli` and before a wheel is built.
+Run it after `cargo build -p ganger-shim -p ganger-cli -p ganger-wasm` and before a wheel is built.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ def stage(profile: str) -> None:
         replace(file, HOME / "node" / file.name)
 
 
-def stage_command(profile: str) -> None:
-    replace(TARGET / profile / "ganger", HOME / "ganger")
+def stage_programs(profile: str) -> None:
+    for program in ("ganger", "ganger-wasm"):
+        replace(TARGET / profile / program, HOME / program)
 
 
 def replace(source: Path, target: Path) -> None:
@@ -48,4 +49,4 @@ def mirror(source: Path, target: Path) -> None:
 if __name__ == "__main__":
     chosen = sys.argv[1] if len(sys.argv) > 1 else "debug"
     stage(chosen)
-    stage_command(chosen)
+    stage_programs(chosen)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+BUILT = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target")) / "debug"
 LIMIT_SECONDS = 120
 
 
@@ -48,7 +49,7 @@ def test_prints_what_its_readme_says(folder: Path, command: str, printed: list[s
     done = subprocess.run(
         shlex.split(command),
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={"GANGER_WASM": str(BUILT / "ganger-wasm"), **os.environ, "PATH": path},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -1,5 +1,5 @@
-// Puts beside each other in dist/ what the core looks for there, the native module, the shim and the worker SDKs, and with `--command`
-// the command `ganger`.
+// Puts beside each other in dist/ what the core looks for there, the native module, the shim and the worker SDKs, and with `--programs`
+// the command `ganger` and the host of WebAssembly modules.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
@@ -15,7 +15,8 @@ const library = process.platform === 'darwin' ? 'libganger_node.dylib' : 'libgan
 mkdirSync(dist, { recursive: true })
 replace(join(built, library), join(dist, 'ganger.node'))
 replace(join(built, 'ganger-shim'), join(dist, 'ganger-shim'))
-if (process.argv.includes('--command')) replace(join(built, 'ganger'), join(dist, 'ganger'))
+if (process.argv.includes('--programs'))
+  for (const program of ['ganger', 'ganger-wasm']) replace(join(built, program), join(dist, program))
 stagePython()
 stageNode()
 

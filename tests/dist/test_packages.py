@@ -107,6 +107,21 @@ def test_the_wheels_run_the_readme(place: Path) -> None:
     assert run(["venv/bin/python", "-m", "ganger", *call], place, environment) == ["3.3"]
 
 
+def test_both_packages_run_webassembly(place: Path) -> None:
+    shutil.copy(ROOT / "worker-sdk/wasm/examples/reverse.wat", place)
+    python = 'from ganger import Pool\nwith Pool(wasm="reverse.wat", workers=1) as pool:\n    print(bytes(pool.call("reverse", "was")))\n'
+    (place / "wasm.py").write_text(python)
+    node = """import { Pool } from 'ganger'
+const pool = new Pool({ wasm: 'reverse.wat', workers: 1 })
+console.log(Buffer.from(await pool.call('reverse', 'was')).toString())
+await pool.close()
+"""
+    (place / "wasm.mjs").write_text(node)
+    environment = bare_environment(place, node_program())
+    assert run(["venv/bin/python", "wasm.py"], place, environment) == ["b'saw'"]
+    assert run(["bin/node", "wasm.mjs"], place, environment) == ["saw"]
+
+
 def test_a_wheel_runs_node_workers_that_nobody_installed(place: Path) -> None:
     (place / "shout.mjs").write_text("export const shout = (text) => text.toUpperCase()\n")
     pool = 'with Pool(node="shout.mjs", workers=1) as pool:\n    print(pool.call("shout", "hi"))\n'

@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ganger-shim", &[]),
     ("ganger", &["ganger-scheduler", "ganger-protocol", "ganger-shim"]),
     ("ganger-worker", &["ganger-protocol"]),
+    ("ganger-wasm", &["ganger-protocol", "ganger-worker"]),
     ("ganger-cli", &["ganger", "ganger-protocol"]),
     ("ganger-node", &["ganger"]),
     ("ganger-python", &["ganger"]),
