@@ -1,4 +1,4 @@
-"""Gathers beside the native module what lies there: the shim, the worker SDKs, and in a wheel the command and the host of WebAssembly.
+"""Gathers beside the native module what lies there: the shim, the worker SDKs, and in a wheel `ganger` and `ganger-wasm`.
 
     python stage.py [debug|release]
 

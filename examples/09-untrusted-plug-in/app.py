@@ -1,10 +1,9 @@
-import time
 from pathlib import Path
 
 from ganger import CallFailed, CallTimeout, Pool
 
 plugin = Path(__file__).parent / "plugin.wat"
-exits: list[int] = []
+exits: list[int | None] = []
 
 with Pool(wasm=plugin, workers=1, wasm_memory="16MiB") as pool:
     pool.on("worker:exit", lambda event: exits.append(event["pid"]))

@@ -109,7 +109,10 @@ def test_the_wheels_run_the_readme(place: Path) -> None:
 
 def test_both_packages_run_webassembly(place: Path) -> None:
     shutil.copy(ROOT / "worker-sdk/wasm/examples/reverse.wat", place)
-    python = 'from ganger import Pool\nwith Pool(wasm="reverse.wat", workers=1) as pool:\n    print(bytes(pool.call("reverse", "was")))\n'
+    python = """from ganger import Pool
+with Pool(wasm="reverse.wat", workers=1) as pool:
+    print(bytes(pool.call("reverse", "was")))
+"""
     (place / "wasm.py").write_text(python)
     node = """import { Pool } from 'ganger'
 const pool = new Pool({ wasm: 'reverse.wat', workers: 1 })
