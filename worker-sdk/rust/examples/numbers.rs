@@ -86,6 +86,7 @@ fn main() {
         .function("variables", |name: String| std::env::var(name).ok())
         .function("inherited", |_: ()| open_descriptors())
         .stream("count", |to: u64| 0..to)
+        .stream("long", |bytes: usize| [Bytes::from(vec![7; bytes])])
         .function("sum", sum)
         .function("scan", scan)
         .function("first", first);

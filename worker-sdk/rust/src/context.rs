@@ -2,7 +2,7 @@
 //! something.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use ganger_protocol::message::{CancelReason, Level, Log, Progress, Welcome};
@@ -51,6 +51,8 @@ pub(crate) struct CallState {
     pub(crate) attempt: u32,
     deadline: Option<Instant>,
     trace: BTreeMap<String, String>,
+    /// Held by who sends an item.
+    pub(crate) sending: Mutex<()>,
     /// What came of its input stream and was not read.
     pub(crate) inbox: Inbox,
     /// Set once, when the call is asked to stop.
@@ -242,6 +244,7 @@ impl CallState {
             attempt: run.attempt,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             trace: std::mem::take(&mut run.context),
+            sending: Mutex::new(()),
             inbox: Inbox::default(),
             cancelled: OnceLock::new(),
             #[cfg(feature = "async")]

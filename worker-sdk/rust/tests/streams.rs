@@ -6,7 +6,7 @@
 mod host;
 
 use ganger_protocol::message::{Contract, Credit, FunctionKind, Ready, code};
-use ganger_protocol::{Encoding, Frame, Kind, Value, split_into_chunks};
+use ganger_protocol::{Assembler, Encoding, Frame, Kind, Limits, Value, split_into_chunks};
 use host::Host;
 use serde_json::{Value as Json, json};
 
@@ -177,6 +177,26 @@ fn a_long_item_comes_in_pieces() {
     let long = Frame::new(Kind::Input, seq).with_payload(Encoding::MessagePack, numbers);
     split_into_chunks(long, 100).for_each(|piece| host.data.send(&piece));
     assert_eq!(host.error(seq).code, code::INVALID_INPUT, "it came whole, and is no number");
+}
+
+#[test]
+fn a_long_item_goes_in_pieces_where_others_may_send_between_them() {
+    for (concurrency, in_pieces) in [(1, false), (2, true)] {
+        let mut host = Host::start(concurrency);
+        let seq = host.call("long", 3_000_000);
+        let mut assembler = Assembler::new(Limits::default());
+        let mut pieces = 0;
+        let item = loop {
+            let frame = host.data.receive().unwrap();
+            pieces += 1;
+            if let Some(item) = assembler.accept(frame).unwrap() {
+                break item;
+            }
+        };
+        assert_eq!((item.kind, item.seq, pieces > 1), (Kind::Item, seq, in_pieces));
+        assert!(item.payload.len() == 3_000_000 && item.payload.iter().all(|byte| *byte == 7));
+        assert_eq!(host.result(seq), json!(null));
+    }
 }
 
 #[cfg(feature = "async")]

@@ -1,12 +1,15 @@
 //! Items of a call, out and in.
 
 use ganger_protocol::message::{ErrorReport, code};
-use ganger_protocol::{Bytes, Encoding};
+use ganger_protocol::{Bytes, Encoding, Frame, Kind, split_into_chunks};
 
 use super::{Engine, PoisonError, lock};
 use crate::context::Context;
 use crate::session::{InputItem, Outcome, Sent};
 use crate::streams::StreamError;
+
+/// Bytes of a long item that go before others get a turn.
+const PIECE_LENGTH: usize = 256 * 1024;
 
 impl Engine {
     /// Sends an item of a stream; waits until there is credit for it (R30).
@@ -31,7 +34,7 @@ impl Engine {
             }
         }
         drop(state);
-        self.write_item(context.call(), encoding, payload);
+        self.write_item(context, encoding, payload);
         Ok(())
     }
 
@@ -59,23 +62,31 @@ impl Engine {
                 Sent::Wait => notice.await,
             }
         }
-        self.write_item(context.call(), encoding, payload);
+        self.write_item(context, encoding, payload);
         Ok(())
     }
 
-    /// Credit for it was taken. A long one goes through shared memory.
-    fn write_item(&self, seq: u64, encoding: Encoding, payload: &Bytes) {
-        let shared = self.arenas.get().and_then(|arenas| Some((arenas, arenas.write(payload)?)));
-        let mut state = lock(&self.state);
-        if let Some((arenas, reference)) = shared {
-            if !state.session.item_shared(seq, encoding, reference) {
+    /// Credit for it was taken. A long one goes through shared memory, or in pieces if others may want to send between them.
+    fn write_item(&self, context: &Context, encoding: Encoding, payload: &Bytes) {
+        let seq = context.call();
+        // Whoever else sends for this call waits: an item in pieces is followed by no other before its last (R49).
+        let _turn = lock(&context.call.sending);
+        if let Some(arenas) = self.arenas.get()
+            && let Some(reference) = arenas.write(payload)
+        {
+            if !lock(&self.state).session.item_shared(seq, encoding, reference) {
                 arenas.release(&[reference.offset]);
             }
-        } else {
-            state.session.put_item(seq, encoding, payload);
+            return self.flush();
         }
-        drop(state);
-        self.flush();
+        let piece_length = if self.place().concurrency > 1 { PIECE_LENGTH } else { usize::MAX };
+        let item = Frame::new(Kind::Item, seq).with_payload(encoding, payload.clone());
+        for piece in split_into_chunks(item, piece_length) {
+            if !lock(&self.state).session.put_item(piece) {
+                return;
+            }
+            self.flush();
+        }
     }
 
     /// The function takes an item of its input stream: its bytes, wherever they lay.

@@ -1,9 +1,7 @@
 //! Items both ways, and the credit for them.
 
 use ganger_protocol::message::{CancelReason, Credit, ErrorReport, code};
-use ganger_protocol::{
-    Bytes, Encoding, Flags, Frame, Kind, Reference, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS,
-};
+use ganger_protocol::{Encoding, Flags, Frame, Kind, Reference, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS};
 
 use super::{Effect, InputItem, Sent, Session};
 
@@ -35,11 +33,14 @@ impl Session {
         Sent::Queued
     }
 
-    /// Sends an item whose credit was taken before.
-    pub(crate) fn put_item(&mut self, seq: u64, encoding: Encoding, payload: &Bytes) {
-        if self.running.contains_key(&seq) {
-            self.data_out.push(Frame::new(Kind::Item, seq).with_payload(encoding, payload.clone()));
+    /// Sends an item whose credit was taken before, or a piece of one: the pieces that follow the first are sent whatever becomes of the call.
+    /// False: the call has ended before.
+    pub(crate) fn put_item(&mut self, item: Frame) -> bool {
+        let goes = item.kind == Kind::Chunk || self.running.contains_key(&item.seq);
+        if goes {
+            self.data_out.push(item);
         }
+        goes
     }
 
     /// Sends an item that lies in shared memory, whose credit was taken before. False: the call has ended, and nobody hears of it.

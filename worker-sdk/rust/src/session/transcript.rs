@@ -198,7 +198,8 @@ impl Player {
         self.waiting.retain(|(seq, item)| match session.spend(*seq, item.len() as u64) {
             Sent::Wait => true,
             Sent::Queued => {
-                session.put_item(*seq, Encoding::MessagePack, item);
+                let item = item.clone();
+                session.put_item(Frame::new(Kind::Item, *seq).with_payload(Encoding::MessagePack, item));
                 false
             }
             Sent::TooLarge => {
