@@ -41,6 +41,9 @@
 //! - A function may return a `Result` with any error. The caller sees its type, text and causes; a
 //!   [`Failure`] has properties as well. A panic
 //!   fails its call, not the worker.
+//! - A function answers with many values by returning an iterator ([`Worker::stream`]), or by taking a
+//!   [`Sender`]; one that takes [`Inputs`] reads a stream while it runs. Whoever is slow holds the other side
+//!   back; a function whose reader leaves is cancelled.
 //! - Functions run side by side, each on a thread, as many as the pool's `concurrency` says. With the feature
 //!   `async` there are asynchronous ones,
 //!   on a tokio runtime.
