@@ -1,4 +1,4 @@
-"""Gathers beside the native module what lies there: the shim, the worker SDKs, and in a wheel `ganger` and `ganger-wasm`.
+"""Gathers beside the native module what lies there: shim and SDKs, in a wheel `ganger` and `ganger-wasm` too.
 
     python stage.py [debug|release]
 
