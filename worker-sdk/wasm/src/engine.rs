@@ -104,3 +104,31 @@ macro_rules! define_imports {
     };
 }
 use define_imports;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ration::{Limits, MAX_CONTRACT_LENGTH, MAX_MODULE_LENGTH, START_TIME};
+
+    const PAGE: &str = include_str!("../ABI.md");
+
+    #[test]
+    fn every_import_and_every_limit_is_written_down() {
+        for (_, name) in IMPORTS.iter().filter(|(from, _)| *from == crate::host::MODULE) {
+            assert!(PAGE.contains(&format!("| `{name}` | `(")), "{name}");
+        }
+        let mebibytes = |bytes: usize| format!("{} MiB", bytes >> 20);
+        for limit in [
+            format!("| memory | {} an instance", mebibytes(Limits::default().memory)),
+            format!("| start | {} s", START_TIME.as_secs()),
+            format!("| stack | {}", mebibytes(MAX_STACK_LENGTH)),
+            format!(
+                "| module | {} MiB; its contract {}",
+                MAX_MODULE_LENGTH >> 20,
+                mebibytes(MAX_CONTRACT_LENGTH)
+            ),
+        ] {
+            assert!(PAGE.contains(&limit), "{limit}");
+        }
+    }
+}
