@@ -7,6 +7,7 @@ mod inputs;
 mod route;
 mod supply;
 mod unread;
+mod waiting;
 mod window;
 
 use std::future::poll_fn;
@@ -20,6 +21,7 @@ use ganger_scheduler::{CallId, Input as News};
 use crate::call::{Outcome, Reply};
 use crate::error::Error;
 use crate::process::ProcessTag;
+use crate::reactor::Reactor;
 use crate::shared::Shared;
 
 pub use inputs::{Inputs, Sent};
@@ -52,6 +54,7 @@ pub struct Stream {
     unread: Arc<Unread>,
     call: Option<CallId>,
     pool: Weak<Shared>,
+    reactor: Arc<Reactor>,
     made_in: ProcessTag,
 }
 
@@ -75,10 +78,10 @@ impl Stream {
     pub(crate) fn new(
         unread: Arc<Unread>,
         call: Option<CallId>,
-        pool: Weak<Shared>,
+        pool: &Arc<Shared>,
         made_in: ProcessTag,
     ) -> Self {
-        Self { unread, call, pool, made_in }
+        Self { unread, call, pool: Arc::downgrade(pool), reactor: Arc::clone(&pool.reactor), made_in }
     }
 
     /// The call's id, as in `calls()`; none if it was refused at once.
@@ -124,7 +127,8 @@ impl Stream {
     pub fn take_blocking(&self, at_most: usize, limit: Option<Duration>) -> Option<Batch> {
         if self.made_in.is_here() {
             let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-            if !self.unread.wait(until) {
+            let arm = |wake| self.unread.arm(wake);
+            if !waiting::wait(&self.reactor, until, arm, || self.unread.has_news()) {
                 return None;
             }
         }

@@ -49,7 +49,7 @@ impl Pool {
             reader.end(outcome);
         });
         let id = self.enter(call, completion, None, streams);
-        (Stream::new(unread, id, Arc::downgrade(&self.0.shared), self.0.made_in), id)
+        (Stream::new(unread, id, &self.0.shared, self.0.made_in), id)
     }
 
     fn inputs(&self, supply: Arc<Supply>, call: Option<CallId>) -> Inputs {

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use ganger_scheduler::CallId;
 
-use super::{Supply, Wake};
+use super::{Supply, Wake, waiting};
 use crate::call::Input;
 use crate::error::Error;
 use crate::process::ProcessTag;
+use crate::reactor::Reactor;
 use crate::shared::Shared;
 
 /// Sends items into a call ([`Pool::stream_with_inputs`](crate::Pool::stream_with_inputs)): while it waits, starts and runs, beside the items
@@ -27,6 +28,7 @@ pub struct Inputs {
     supply: Arc<Supply>,
     call: Option<CallId>,
     pool: Weak<Shared>,
+    reactor: Arc<Reactor>,
     max_payload: u64,
     made_in: ProcessTag,
 }
@@ -49,7 +51,8 @@ impl Inputs {
         pool: &Arc<Shared>,
         made_in: ProcessTag,
     ) -> Self {
-        Self { supply, call, pool: Arc::downgrade(pool), max_payload: pool.options.max_payload, made_in }
+        let (reactor, max_payload) = (Arc::clone(&pool.reactor), pool.options.max_payload);
+        Self { supply, call, pool: Arc::downgrade(pool), reactor, max_payload, made_in }
     }
 
     /// Sends an item if there is credit for it. Make a long one with [`Pool::copied`](crate::Pool::copied) or [`Pool::reserve`](crate::Pool::reserve), so that it is copied once.
@@ -85,7 +88,7 @@ impl Inputs {
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         loop {
             match self.try_send(item)? {
-                Sent::Full(again) if self.supply.wait(until) => item = again,
+                Sent::Full(again) if self.wait(until) => item = again,
                 sent @ (Sent::Taken | Sent::Full(_) | Sent::Over) => return Ok(sent),
             }
         }
@@ -135,6 +138,11 @@ impl Inputs {
     /// Whether the call has ended: nobody wants items any more.
     pub fn is_over(&self) -> bool {
         self.made_in.is_here() && self.supply.is_over()
+    }
+
+    fn wait(&self, until: Option<Instant>) -> bool {
+        let arm = |wake| self.supply.arm(wake);
+        waiting::wait(&self.reactor, until, arm, || self.supply.need_not_wait())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Items of an input stream on their way to the worker: before it has the call they are held, then they are written as its credit allows.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ganger_protocol::message::Credit;
 use ganger_protocol::{STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS};
@@ -10,11 +9,7 @@ use super::{Route, Sent, Wake};
 use crate::call::Input;
 
 /// The writing side of one call. Its lock may be taken under the pool's, never the other way round.
-pub(crate) struct Supply {
-    state: Mutex<State>,
-    /// Rings for threads that block.
-    room: Condvar,
-}
+pub(crate) struct Supply(Mutex<State>);
 
 struct State {
     /// What may still be sent. Bytes may be below zero.
@@ -42,7 +37,7 @@ impl Supply {
             route: None,
             wake: None,
         };
-        Self { state: Mutex::new(state), room: Condvar::new() }
+        Self(Mutex::new(state))
     }
 
     /// A worker has the call: its frame is in line, and what was sent so far follows.
@@ -67,11 +62,7 @@ impl Supply {
         let mut state = self.lock();
         state.items = state.items.saturating_add(credit.items.into());
         state.bytes = state.bytes.saturating_add_unsigned(credit.bytes);
-        if !state.has_room() {
-            return None;
-        }
-        self.room.notify_one();
-        state.wake.take()
+        if state.has_room() { state.wake.take() } else { None }
     }
 
     /// The call has ended. Not to be called under a lock.
@@ -80,7 +71,6 @@ impl Supply {
             let mut state = self.lock();
             state.over = true;
             state.route = None;
-            self.room.notify_one();
             (state.wake.take(), state.held.take())
         };
         drop(held);
@@ -149,25 +139,13 @@ impl Supply {
         None
     }
 
-    /// Blocks until there is room or the call is over. False: not before `until`.
-    pub(super) fn wait(&self, until: Option<Instant>) -> bool {
-        let mut state = self.lock();
-        while !state.need_not_wait() {
-            let Some(until) = until else {
-                state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            state = self.room.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        true
+    /// Whether an item may go, or none is wanted any more.
+    pub(super) fn need_not_wait(&self) -> bool {
+        self.lock().need_not_wait()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -252,6 +230,6 @@ mod tests {
         let supply = Supply::new();
         supply.end();
         assert!(matches!(supply.try_send(item(1)), Sent::Over));
-        assert!(!supply.finish() && supply.wait(None));
+        assert!(!supply.finish() && supply.need_not_wait());
     }
 }

@@ -2,8 +2,7 @@
 //! takes them without it.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Batch, Route, Wake, Window};
 use crate::call::{Outcome, Reply};
@@ -12,8 +11,6 @@ use crate::call::{Outcome, Reply};
 #[derive(Default)]
 pub(crate) struct Unread {
     state: Mutex<State>,
-    /// Rings for threads that block.
-    news: Condvar,
 }
 
 #[derive(Default)]
@@ -47,7 +44,6 @@ impl Unread {
         if !state.over {
             state.items.push_back(item);
         }
-        self.news.notify_one();
         Ok(state.wake.take())
     }
 
@@ -59,7 +55,6 @@ impl Unread {
             if !state.over {
                 state.end = Some(outcome);
             }
-            self.news.notify_one();
             state.wake.take()
         };
         if let Some(wake) = wake {
@@ -110,21 +105,9 @@ impl Unread {
         None
     }
 
-    /// Blocks until there is something to take. False: not before `until`.
-    pub(super) fn wait(&self, until: Option<Instant>) -> bool {
-        let mut state = self.lock();
-        while !state.has_news() {
-            let Some(until) = until else {
-                state = self.news.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            state = self.news.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        true
+    /// Whether there is something to take, or nothing will ever be.
+    pub(super) fn has_news(&self) -> bool {
+        self.lock().has_news()
     }
 
     pub(super) fn is_over(&self) -> bool {
