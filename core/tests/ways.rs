@@ -10,7 +10,7 @@ use ganger::error::DeathCause;
 use ganger::{Call, Input, Pool};
 use serde_json::{Value, json};
 use support::{
-    PATIENCE, asked, call, call_with, code, deeds, integer, outcome, pids, pool, runs, submit, until,
+    PATIENCE, asked, call, call_with, code, deeds, integer, outcome, pids, pool, runs, streams, submit, until,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,6 +136,32 @@ fn a_death_costs_the_calls_of_one_worker_and_may_be_tried_on_another() {
         let napping = submit(pool, "nap", json!(0.2), json!({ "idempotent": true }));
         assert!(outcome(&napping).is_ok(), "{way:?}");
         assert!(pids(pool).iter().all(|left| *left != gone), "{way:?}");
+    });
+}
+
+#[test]
+fn streams_go_both_ways_and_who_leaves_is_heard_of() {
+    each_way(|way, pool| {
+        let list = call(pool, "numbers", json!(200)).unwrap();
+        assert_eq!(streams::value(&list), json!(streams::numbers(0..200)), "{way:?}");
+        let empty = call(pool, "deeds.numbers", json!(0)).unwrap();
+        assert_eq!(streams::value(&empty), json!([]), "{way:?}: by its file's name as well");
+        let (mirror, inputs) = streams::both_ways(pool, "mirror", json!({}));
+        for number in 0..200 {
+            streams::send(&inputs, streams::item(json!(number)));
+            assert_eq!(streams::items(&mirror, 1), [json!(number)], "{way:?}");
+        }
+        // Longer than what goes in one piece, or than the socket holds.
+        let long: Vec<u8> = (0..3_000_000_u32).map(|place| (place % 251) as u8).collect();
+        streams::send(&inputs, streams::blob(long.clone()));
+        assert!(streams::taken(&mirror, 1).items[0].payload == long, "{way:?}");
+        inputs.finish();
+        assert!(streams::end(&mirror).is_ok(), "{way:?}");
+        let left = streams::stream(pool, "numbers", json!(1_000_000));
+        assert_eq!(streams::items(&left, 5), streams::numbers(0..5), "{way:?}");
+        drop(left);
+        until("the slots are free", || pool.stats().running == 0);
+        assert_eq!(pool.stats().crashed, 0, "{way:?}: asked to stop, it did");
     });
 }
 

@@ -103,7 +103,7 @@ impl Books {
     /// Whether the function waits for the end of an input stream. One that no contract names might.
     fn reads_inputs(&self, call: CallId) -> bool {
         let function = self.calls.get(&call).map(|pending| &pending.call.function);
-        let contract = function.and_then(|function| self.contracts.get(&**function));
+        let contract = function.and_then(|function| self.contract(function));
         contract.is_none_or(|contract| contract.inputs.is_some())
     }
 

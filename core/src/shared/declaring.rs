@@ -51,7 +51,7 @@ impl Books {
         let open: Vec<(CallId, Declaration)> = self
             .calls
             .iter()
-            .filter(|(_, pending)| self.contracts.contains_key(&*pending.call.function))
+            .filter(|(_, pending)| self.contract(&pending.call.function).is_some())
             .map(|(id, pending)| (*id, self.declaration(&pending.call)))
             .collect();
         for (call, declaration) in open {
@@ -59,9 +59,15 @@ impl Books {
         }
     }
 
+    /// What a worker says of a function. One of a single file goes by the file's name as well, which no contract names.
+    pub(super) fn contract(&self, function: &str) -> Option<&Contract> {
+        let bare = || self.contracts.get(function.rsplit_once('.')?.1);
+        self.contracts.get(function).or_else(bare)
+    }
+
     /// Whether a worker said that this function reads no input stream.
     pub(crate) fn reads_no_inputs(&self, function: &str) -> bool {
-        self.contracts.get(function).is_some_and(|contract| contract.inputs.is_none())
+        self.contract(function).is_some_and(|contract| contract.inputs.is_none())
     }
 
     /// Calls that were made with an input stream before it was known that their functions read none.
@@ -80,7 +86,7 @@ impl Books {
 
     /// What the call says for itself, else what its function says.
     fn declaration(&self, asked: &Call) -> Declaration {
-        let contract = self.contracts.get(&*asked.function);
+        let contract = self.contract(&asked.function);
         let options: &CallOptions = &asked.options;
         Declaration {
             idempotent: options

@@ -200,7 +200,7 @@ impl Books {
         self.require_ready(heard.worker, frame.kind)?;
         let encoding = frame.flags.encoding().ok_or("a result in an unknown encoding")?;
         let outcome = match self.bring_in(heard, &mut frame)? {
-            Ok(_) if self.is_gathered(heard.worker, &frame) => self.gathered(heard, frame.seq),
+            Ok(_) if self.is_gathered(heard.worker, frame.seq) => self.gathered(heard, frame.seq),
             Ok(place) => {
                 let view = frame.flags.contains(Flags::VIEW) && encoding == Encoding::Raw;
                 Ok(Reply { encoding, payload: frame.payload, view, place, attempts: 0 })

@@ -77,19 +77,16 @@ impl Books {
     }
 
     /// Whether this result ends a call of many values, of which there may have been none, for a caller who wants them all at once.
-    pub(super) fn is_gathered(&self, worker: WorkerId, end: &Frame) -> bool {
-        let Some(flight) = self.crew.get(&worker).and_then(|member| member.in_flight.get(&end.seq)) else {
+    pub(super) fn is_gathered(&self, worker: WorkerId, seq: u64) -> bool {
+        let Some(flight) = self.crew.get(&worker).and_then(|member| member.in_flight.get(&seq)) else {
             return false;
         };
         if flight.items.is_some() {
             return true;
         }
         let Some(pending) = self.calls.get(&flight.call) else { return false };
-        let contract = self.contracts.get(&*pending.call.function);
-        // One byte: nil. A worker that does not stream gives the list itself (R31).
-        end.payload.len() == 1
-            && end.payload[0] == NIL
-            && pending.streams.unread.is_none()
+        let contract = self.contract(&pending.call.function);
+        pending.streams.unread.is_none()
             && contract.is_some_and(|contract| contract.kind == FunctionKind::Stream)
     }
 
@@ -162,5 +159,3 @@ impl Books {
         self.tell(heard.now, News::Heard { worker: heard.worker, call }, aftermath);
     }
 }
-
-const NIL: u8 = 0xc0;

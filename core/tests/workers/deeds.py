@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 from ganger_worker import action, context, shutdown, startup
 
@@ -96,3 +97,13 @@ def complain(lines: int) -> None:
 @action
 def grandchild() -> int:
     return subprocess.Popen(["sleep", "1000"]).pid
+
+
+@action
+def numbers(to: int) -> Iterator[int]:
+    yield from range(to)
+
+
+@action
+def mirror(items: Iterator[object]) -> Iterator[object]:
+    yield from items
