@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ganger.dev/worker/internal/messagepack"
 	"ganger.dev/worker/internal/wire"
 )
 
@@ -85,6 +86,25 @@ func TestInputsAreReadAndResultsLeftInSharedMemory(t *testing.T) {
 	equal(t, h.resultOf(shared.put(h, "reverse", []byte("short"), 3)), []byte("trohs"))
 	text, _ := shared.take(h, h.call("repeat", threshold))
 	equal(t, string(text[len(text)-threshold:]), strings.Repeat("x", threshold))
+}
+
+func TestItemsOfAnInputStreamAreReadInSharedMemoryAndTheirBlocksGoBackOneByOne(t *testing.T) {
+	h, shared := sharing(t, nil)
+	seq := h.call("sum", 1)
+	for _, offset := range []uint64{65536, 131072} {
+		data := messagepack.AppendBody(nil, int64(20))
+		if _, err := shared.inputs.WriteAt(data, int64(offset)); err != nil {
+			t.Fatal(err)
+		}
+		reference := wire.Reference{Arena: wire.InputArena, Offset: offset, Length: uint64(len(data))}
+		h.send(h.data, wire.Frame{Kind: wire.Input, Flags: wire.Shared, Seq: seq, Payload: reference.Append(nil)})
+		back := h.expect(wire.Release, seq)
+		offsets, err := wire.ReadRelease(back.Body)
+		equal(t, err, nil)
+		equal(t, offsets, []uint64{offset})
+	}
+	h.send(h.data, wire.Frame{Kind: wire.InputEnd, Seq: seq})
+	equal(t, h.resultOf(seq), int64(41))
 }
 
 func TestABlockIsNotUsedAgainBeforeTheHostLetsIt(t *testing.T) {

@@ -1,4 +1,4 @@
-"""A worker that sends items without asking whether there is credit for them. It speaks the protocol by hand."""
+"""A worker that sends items without asking whether there is credit for them, by hand."""
 
 import os
 import struct

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"ganger.dev/worker/internal/messagepack"
@@ -25,11 +26,11 @@ type transcript struct {
 }
 
 // has is all that a transcript may need.
-var has = map[string]bool{"streams": true, "input streams": true}
+var has = map[string]bool{"streams": true, "input streams": true, "shared memory": true}
 
 func TestTranscripts(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(notation.Folder(), "transcripts", "*.json"))
-	if err != nil || len(paths) < 68 {
+	if err != nil || len(paths) < 80 {
 		t.Fatalf("%d transcripts, %v", len(paths), err)
 	}
 	for _, path := range paths {
@@ -53,10 +54,13 @@ func play(t *testing.T, transcript *transcript) {
 	if transcript.Attach != nil {
 		attach = &wire.AttachBody{Token: transcript.Attach.Token, Session: "session"}
 	}
-	hello := wire.HelloBody{MinVersion: wire.Version, MaxVersion: wire.Version, Language: wire.Language}
+	hello := wire.HelloBody{
+		MinVersion: wire.Version, MaxVersion: wire.Version, Language: wire.Language,
+		SharedMemory: slices.Contains(transcript.Needs, "shared memory"),
+	}
 	player := &player{
 		t: t, session: New(hello, attach), functions: transcript.Functions,
-		lanes: map[string]*lane{"data": newLane(), "control": newLane()}, unread: map[uint64][]int{},
+		lanes: map[string]*lane{"data": newLane(), "control": newLane()}, unread: map[uint64][]Input{},
 	}
 	player.collect()
 	player.steps(transcript.Steps)
@@ -70,8 +74,8 @@ type player struct {
 	lanes     map[string]*lane
 	// waiting are items that had no credit when they were yielded.
 	waiting []item
-	// unread are items of input streams that the function has not read: their length, by call.
-	unread map[uint64][]int
+	// unread are items of input streams that the function has not read, by call.
+	unread map[uint64][]Input
 	// wanted is what the session wants and no step has named yet.
 	wanted []object
 }
@@ -199,8 +203,7 @@ func (p *player) happen(happening object) {
 			p.stopWaiting(seq)
 			p.session.Stopped(seq, report(wire.CallFailed))
 		case "read":
-			p.session.Read(seq, p.unread[seq][0])
-			p.unread[seq] = p.unread[seq][1:]
+			p.read(seq)
 		case "yield":
 			p.waiting = append(p.waiting, item{seq, messagepack.AppendBody(nil, with["value"])})
 		case "log":
@@ -214,6 +217,17 @@ func (p *player) happen(happening object) {
 			p.t.Fatalf("what is %s?", what)
 		}
 	}
+}
+
+func (p *player) read(seq uint64) {
+	input := p.unread[seq][0]
+	p.unread[seq] = p.unread[seq][1:]
+	length := len(input.Payload)
+	if input.Shared != nil {
+		length = int(input.Shared.Length)
+		p.session.GiveBack(seq, input.Shared)
+	}
+	p.session.Read(seq, length)
 }
 
 func (p *player) stopWaiting(seq uint64) {
@@ -262,9 +276,10 @@ func (p *player) effectMeaning(effect Effect) object {
 	case Cancel:
 		return object{"cancel": object{"seq": int64(effect.Seq), "reason": effect.Reason}}
 	case Input:
-		value := valueOf(p.t, effect.Encoding, effect.Payload)
-		p.unread[effect.Seq] = append(p.unread[effect.Seq], len(effect.Payload))
-		return object{"input": object{"seq": int64(effect.Seq), "value": value}}
+		p.unread[effect.Seq] = append(p.unread[effect.Seq], effect)
+		meaning := object{"seq": int64(effect.Seq)}
+		mean(p.t, meaning, "value", effect.Encoding, effect.Payload, effect.Shared)
+		return object{"input": meaning}
 	case InputEnd:
 		return object{"input_end": object{"seq": int64(effect.Seq)}}
 	case Shutdown:
@@ -284,8 +299,9 @@ func (p *player) effectMeaning(effect Effect) object {
 func runMeaning(t *testing.T, run *Run) object {
 	meaning := object{
 		"seq": int64(run.Seq), "function": run.Call.Function, "attempt": int64(run.Call.Attempt),
-		"input": valueOf(t, run.Encoding, run.Payload), "shape": int64(0),
+		"shape": int64(0),
 	}
+	mean(t, meaning, "input", run.Encoding, run.Payload, run.Shared)
 	if run.Call.Arguments {
 		meaning["shape"] = int64(1)
 	}
@@ -318,7 +334,7 @@ func sentMeaning(t *testing.T, lane string, frame *wire.Frame) object {
 		wire.Log: {"level", "logger", "message", "fields"}, wire.Progress: {"done", "total", "note"},
 		wire.Credit: {"items", "bytes"},
 	}[frame.Kind]
-	if list, isList := body.([]any); isList {
+	if list, isList := body.([]any); isList && names != nil {
 		fields := object{}
 		for index, name := range names {
 			fields[name] = list[index]
@@ -327,6 +343,19 @@ func sentMeaning(t *testing.T, lane string, frame *wire.Frame) object {
 	}
 	meaning["body"] = body
 	return meaning
+}
+
+// mean says what a payload is, or where it lies.
+func mean(
+	t *testing.T, meaning object, name string, encoding wire.Encoding, payload []byte, shared *wire.Reference,
+) {
+	if shared == nil {
+		meaning[name] = valueOf(t, encoding, payload)
+		return
+	}
+	meaning["shared"] = object{
+		"arena": int64(shared.Arena), "offset": int64(shared.Offset), "length": int64(shared.Length),
+	}
 }
 
 func valueOf(t *testing.T, encoding wire.Encoding, payload []byte) (value any) {
@@ -394,7 +423,7 @@ func frameOf(step object) []byte {
 	if names, named := step["flags"].([]any); named {
 		frame.Flags = 0
 		for _, name := range names {
-			frame.Flags |= map[any]wire.Flags{"CRITICAL": wire.Critical, "MORE": wire.More}[name]
+			frame.Flags |= map[any]wire.Flags{"CRITICAL": wire.Critical, "MORE": wire.More, "SHARED": wire.Shared}[name]
 		}
 	}
 	frame.Flags |= map[any]wire.Flags{"raw": wire.Flags(wire.Raw), "unknown": 0x30}[step["encoding"]]

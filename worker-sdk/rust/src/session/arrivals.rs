@@ -49,6 +49,9 @@ impl Session {
     }
 
     fn assemble(&mut self, frame: Frame) -> Result<(), String> {
+        if frame.flags.contains(Flags::SHARED) && frame.flags.contains(Flags::MORE) {
+            return Err("a reference to shared memory in pieces".to_owned());
+        }
         match self.assembler.accept(frame) {
             Ok(Some(whole)) => {
                 if matches!(whole.kind, Kind::Input | Kind::InputEnd) {

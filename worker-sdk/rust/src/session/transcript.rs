@@ -6,15 +6,15 @@ use std::path::PathBuf;
 
 use ganger_protocol::message::{
     Attach, Call, Cancel, CancelReason, Contract, Credit, ErrorReport, Hello, Level, Log, Progress, Ready,
-    Shape, Stop, Welcome, code,
+    Release, Shape, SharedMemory, Stop, Welcome, code,
 };
-use ganger_protocol::{Bytes, Decoder, Encoding, Flags, Frame, Kind, Lane, Limits, Value};
+use ganger_protocol::{Bytes, Decoder, Encoding, Flags, Frame, Kind, Lane, Limits, Reference, Value};
 use serde_json::{Value as Json, json};
 
-use super::{Effect, Outcome, Sent, Session};
+use super::{Effect, InputItem, Outcome, Sent, Session};
 
 /// What this SDK has of what a transcript may need.
-const HAS: [&str; 2] = ["streams", "input streams"];
+const HAS: [&str; 3] = ["streams", "input streams", "shared memory"];
 
 struct Player {
     session: Session,
@@ -23,8 +23,8 @@ struct Player {
     decoder: Decoder,
     /// Items that wait for credit, as a producer's thread would.
     waiting: Vec<(u64, Bytes)>,
-    /// Lengths of items that came and were not read, with their calls.
-    unread: Vec<(u64, u64)>,
+    /// Items that came and were not read, with their calls.
+    unread: Vec<(u64, InputItem)>,
     /// What the session wanted and no step has named yet.
     wanted: Vec<Json>,
 }
@@ -44,7 +44,7 @@ fn transcripts_are_followed() {
             }
         }
     }
-    assert!(played >= 68, "only {played} transcripts");
+    assert!(played >= 80, "only {played} transcripts");
 }
 
 #[test]
@@ -73,7 +73,14 @@ fn a_call_whose_chunks_are_under_way_ends_before_a_stop_does() {
 
 impl Player {
     fn new(transcript: &Json) -> Self {
-        let hello = Hello { min_version: 1, max_version: 1, language: "rust".to_owned(), ..Hello::default() };
+        let shared = &transcript["steps"][0]["send"]["body"]["shared_memory"];
+        let hello = Hello {
+            min_version: 1,
+            max_version: 1,
+            language: "rust".to_owned(),
+            shared_memory: shared == true,
+            ..Hello::default()
+        };
         let attach = transcript["attach"]["token"].as_str().map(|token| Attach {
             token: token.to_owned(),
             session: "session".to_owned(),
@@ -173,8 +180,11 @@ impl Player {
             }
             "read" => {
                 let next = self.unread.iter().position(|(call, _)| *call == seq).expect("an item came");
-                let (_, length) = self.unread.remove(next);
-                self.session.used_input(seq, length);
+                let (_, item) = self.unread.remove(next);
+                if let Some(reference) = item.shared {
+                    self.session.give_back_input(seq, reference);
+                }
+                self.session.used_input(seq, item.length());
             }
             "yield" => self.waiting.push((seq, value_of(&with["value"]).encode().into())),
             "log" => {
@@ -235,19 +245,24 @@ impl Player {
             Effect::Run(run) => {
                 let input = match run.encoding {
                     Encoding::Raw => Value::Bytes(run.payload.to_vec()),
-                    Encoding::MessagePack | Encoding::Pickle5 => Value::decode(&run.payload).unwrap(),
+                    Encoding::MessagePack | Encoding::Pickle5 => {
+                        Value::decode(&run.payload).unwrap_or_default()
+                    }
                 };
                 let context = Some(&run.context).filter(|context| !context.is_empty());
                 json!({ "run": {
                     "seq": run.seq, "function": run.function, "input": meaning(&input), "attempt": run.attempt,
                     "timeout_ms": run.timeout_ms, "shape": run.shape as u8, "context": context,
+                    "shared": run.shared.map(where_in_memory),
                 } })
             }
             Effect::Cancel { seq, reason } => json!({ "cancel": { "seq": seq, "reason": reason.as_str() } }),
             Effect::Credit { .. } => return None,
             Effect::Input { seq, item } => {
-                self.unread.push((seq, item.length()));
-                json!({ "input": { "seq": seq, "value": meaning(&Value::decode(&item.payload).unwrap()) } })
+                let value = meaning(&Value::decode(&item.payload).unwrap_or_default());
+                let shared = item.shared.map(where_in_memory);
+                self.unread.push((seq, item));
+                json!({ "input": { "seq": seq, "value": value, "shared": shared } })
             }
             Effect::InputEnd { seq } => json!({ "input_end": { "seq": seq } }),
             Effect::Shutdown => json!({ "shutdown": {} }),
@@ -286,7 +301,11 @@ fn frame_of(step: &Json) -> Frame {
     let kind = *Kind::ALL.iter().find(|kind| step["kind"] == kind.name()).unwrap();
     let mut frame = Frame::new(kind, step["seq"].as_u64().unwrap()).with_body(body_of(kind, &step["body"]));
     if let Some(flags) = step["flags"].as_array() {
-        let bit = |name: &Json| if name == "MORE" { Flags::MORE } else { Flags::CRITICAL };
+        let bit = |name: &Json| match name.as_str() {
+            Some("MORE") => Flags::MORE,
+            Some("SHARED") => Flags::SHARED,
+            _ => Flags::CRITICAL,
+        };
         frame.flags = flags.iter().fold(Flags::NONE, |flags, name| flags.with(bit(name)));
     }
     if let Some(hex) = step["payload_hex"].as_str() {
@@ -325,6 +344,7 @@ fn body_of(kind: Kind, body: &Json) -> Vec<u8> {
             concurrency: small("concurrency", 1),
             max_payload: number("max_payload", 1 << 32),
             device: body["device"].as_str().map(str::to_owned),
+            shared_memory: body.get("shared_memory").map(shared_memory),
             ..Welcome::default()
         }
         .encode(),
@@ -349,7 +369,10 @@ fn body_meaning(frame: &Frame) -> Json {
         }
         Kind::Hello => {
             let hello = Hello::decode(body).unwrap();
-            json!({ "min_version": hello.min_version, "max_version": hello.max_version })
+            json!({
+                "min_version": hello.min_version, "max_version": hello.max_version,
+                "shared_memory": hello.shared_memory,
+            })
         }
         Kind::Ready => {
             let functions = Ready::decode(body).unwrap().functions;
@@ -367,12 +390,30 @@ fn body_meaning(frame: &Frame) -> Json {
             let credit = Credit::decode(body).unwrap();
             json!({ "items": credit.items, "bytes": credit.bytes })
         }
+        Kind::Release => json!(Release::decode(body).unwrap().offsets),
         Kind::Progress => {
             let progress = Progress::decode(body).unwrap();
             json!({ "done": progress.done, "total": progress.total, "note": progress.note })
         }
         _ => Json::Null,
     }
+}
+
+fn shared_memory(body: &Json) -> SharedMemory {
+    let number = |key: &str| body[key].as_u64().unwrap();
+    let small = |key: &str| u32::try_from(number(key)).unwrap();
+    SharedMemory {
+        input_fd: small("input_fd"),
+        result_fd: small("result_fd"),
+        input_size: number("input_size"),
+        result_size: number("result_size"),
+        threshold: number("threshold"),
+    }
+}
+
+fn where_in_memory(reference: Reference) -> Json {
+    let arena = reference.to_bytes()[0];
+    json!({ "arena": arena, "offset": reference.offset, "length": reference.length })
 }
 
 fn value_of(meaning: &Json) -> Value {
