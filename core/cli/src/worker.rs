@@ -18,13 +18,13 @@ pub(crate) enum WorkerError {
     #[error("there is no file or folder {0:?}")]
     NoSuchPath(String),
     #[error(
-        "{0:?} ends neither in .py nor in .mjs, .js, .cjs or .ts and is no program; say what it is: `python:{0}` or `node:{0}`"
+        "{0:?} ends neither in .py, .mjs, .js, .cjs or .ts nor in .wasm and is no program; say what it is: `python:{0}` or `node:{0}`"
     )]
     NotCode(String),
-    #[error("the folder {0:?} has neither Python nor JavaScript files")]
+    #[error("the folder {0:?} has no Python, JavaScript or WebAssembly files")]
     EmptyFolder(String),
     #[error(
-        "the folder {0:?} has Python and JavaScript files; say which are meant: `python:{0}` or `node:{0}`"
+        "the folder {0:?} has files of several languages; say which are meant: `python:{0}` or `node:{0}`"
     )]
     MixedFolder(String),
     #[error("{option} wants NAME=VALUE, not {written:?}")]
@@ -74,6 +74,7 @@ fn variables(written: &[String]) -> Result<Option<Value>, WorkerError> {
 enum Kind {
     Python(String),
     Node(String),
+    Wasm(String),
     Program(PathBuf),
 }
 
@@ -82,6 +83,7 @@ impl Kind {
     fn option(self, interpreter: &mut Option<&str>) -> (&'static str, Value) {
         let (name, target, command) = match self {
             Kind::Program(path) => return ("command", json!([path])),
+            Kind::Wasm(target) => return ("wasm", json!(target)),
             Kind::Python(target) => {
                 let command = home::python_command(&target, *interpreter);
                 ("python", target, command)
@@ -108,6 +110,9 @@ fn of_target(target: &str) -> Result<Kind, WorkerError> {
     if let Some(target) = target.strip_prefix("node:") {
         return Ok(Kind::Node(target.to_owned()));
     }
+    if let Some(target) = target.strip_prefix("wasm:") {
+        return Ok(Kind::Wasm(target.to_owned()));
+    }
     let path = Path::new(target);
     if path.is_dir() {
         return of_folder(target);
@@ -120,6 +125,7 @@ fn of_target(target: &str) -> Result<Kind, WorkerError> {
         (_, Err(_)) => Err(WorkerError::NotThere(owned())),
         (Some(Language::Python), Ok(_)) => Ok(Kind::Python(owned())),
         (Some(Language::Node), Ok(_)) => Ok(Kind::Node(owned())),
+        (Some(Language::Wasm), Ok(_)) => Ok(Kind::Wasm(owned())),
         // A bare name would be looked for in PATH.
         (None, Ok(found)) if found.permissions().mode() & 0o111 != 0 => {
             Ok(Kind::Program(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())))
@@ -135,11 +141,12 @@ fn of_folder(target: &str) -> Result<Kind, WorkerError> {
         let direct = paths.iter().any(|path| language(path) == Some(wanted));
         direct || (wanted == Language::Python && paths.iter().any(|path| path.join("__init__.py").is_file()))
     };
-    match (any(Language::Python), any(Language::Node)) {
-        (true, false) => Ok(Kind::Python(target.to_owned())),
-        (false, true) => Ok(Kind::Node(target.to_owned())),
-        (true, true) => Err(WorkerError::MixedFolder(target.to_owned())),
-        (false, false) => Err(WorkerError::EmptyFolder(target.to_owned())),
+    match (any(Language::Python), any(Language::Node), any(Language::Wasm)) {
+        (true, false, false) => Ok(Kind::Python(target.to_owned())),
+        (false, true, false) => Ok(Kind::Node(target.to_owned())),
+        (false, false, true) => Ok(Kind::Wasm(target.to_owned())),
+        (false, false, false) => Err(WorkerError::EmptyFolder(target.to_owned())),
+        _ => Err(WorkerError::MixedFolder(target.to_owned())),
     }
 }
 
@@ -147,12 +154,14 @@ fn of_folder(target: &str) -> Result<Kind, WorkerError> {
 enum Language {
     Python,
     Node,
+    Wasm,
 }
 
 fn language(path: &Path) -> Option<Language> {
     match path.extension()?.to_str()? {
         "py" => Some(Language::Python),
         "mjs" | "js" | "cjs" | "ts" | "mts" => Some(Language::Node),
+        "wasm" | "wat" => Some(Language::Wasm),
         _ => None,
     }
 }
@@ -190,14 +199,25 @@ mod tests {
 
     #[test]
     fn files_folders_and_prefixes_say_what_a_worker_is() {
-        let place = folder(&["prices.py", "shout.mjs", "p/a.py", "n/a.js", "pkg/inner/__init__.py"]);
+        let place = folder(&[
+            "prices.py",
+            "shout.mjs",
+            "p/a.py",
+            "n/a.js",
+            "w/a.wat",
+            "a.wasm",
+            "pkg/inner/__init__.py",
+        ]);
         assert!(matches!(kind(&place, "prices.py"), Ok(Kind::Python(_))));
         assert!(matches!(kind(&place, "shout.mjs"), Ok(Kind::Node(_))));
         assert!(matches!(kind(&place, "p/"), Ok(Kind::Python(_))));
         assert!(matches!(kind(&place, "n"), Ok(Kind::Node(_))));
         assert!(matches!(kind(&place, "pkg"), Ok(Kind::Python(_))));
+        assert!(matches!(kind(&place, "w"), Ok(Kind::Wasm(_))));
+        assert!(matches!(kind(&place, "a.wasm"), Ok(Kind::Wasm(_))));
         assert_eq!(of_target("python:my.workers"), Ok(Kind::Python("my.workers".into())));
         assert_eq!(of_target("node:w/"), Ok(Kind::Node("w/".into())));
+        assert_eq!(of_target("wasm:w/"), Ok(Kind::Wasm("w/".into())));
         assert!(matches!(of_target("/bin/sh"), Ok(Kind::Program(_))));
     }
 
@@ -206,7 +226,7 @@ mod tests {
         let place = folder(&["mixed/a.py", "mixed/b.mjs", "empty/notes.txt", "notes.txt"]);
         let says = |name: &str| kind(&place, name).unwrap_err().to_string();
         assert!(says("mixed").contains("`python:"), "{}", says("mixed"));
-        assert!(says("empty").contains("neither Python nor JavaScript"));
+        assert!(says("empty").contains("no Python, JavaScript or WebAssembly"));
         assert!(says("notes.txt").contains("node:"));
         assert!(says("nowhere.py").contains("no file or folder"));
         assert!(of_target("my.workers").unwrap_err().to_string().contains("`python:my.workers`"));
