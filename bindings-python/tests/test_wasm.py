@@ -97,6 +97,22 @@ def test_a_worker_may_run_several_instances() -> None:
         assert pool.stats()["crashed"] == 0
 
 
+def test_a_changed_plug_in_is_loaded_again(tmp_path: Path) -> None:
+    module = tmp_path / "plugin.wat"
+    module.write_text(PLUGIN.read_text())
+    with Pool(wasm=module, interpreter=WASM["interpreter"], workers=1, watch=True) as pool:
+        with pytest.raises(CallFailed, match="over quota"):
+            pool.call("fail")
+        module.write_text(PLUGIN.read_text().replace("over quota", "over there"))
+        support.eventually(lambda: failure(pool) == "QuotaError: over there", "the new one serves")
+
+
+def failure(pool: Pool) -> str:
+    with pytest.raises(CallFailed) as caught:
+        pool.call("fail")
+    return caught.value.message
+
+
 def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
     module = tmp_path / "plugin.wasm"
     module.write_bytes(b"\0asm\x01\0\0\0")

@@ -48,6 +48,7 @@ pub(crate) const IMPORTS: &[(&str, &str)] = &[
     ("ganger", "progress"),
     ("ganger", "cancelled"),
     ("ganger", "remaining"),
+    ("ganger", "about"),
     ("ganger", "fail"),
     ("ganger", "property"),
     ("ganger", "refuse"),
@@ -74,6 +75,10 @@ macro_rules! define_imports {
         )?;
         $linker.func_wrap(MODULE, "cancelled", |mut caller: $caller<'_, Host>| caller.data_mut().cancelled())?;
         $linker.func_wrap(MODULE, "remaining", |caller: $caller<'_, Host>| caller.data().remaining())?;
+        $linker.func_wrap(MODULE, "about", |mut caller: $caller<'_, Host>, at: i32, length: i32| {
+            let (memory, host) = $view(&mut caller)?;
+            host.about(memory, Slice::new(at, length)).map_err($error)
+        })?;
         define_imports!(of two slices, $linker, $caller, $view, $error, fail);
         define_imports!(of two slices, $linker, $caller, $view, $error, property);
         define_imports!(of two slices, $linker, $caller, $view, $error, refuse);

@@ -147,6 +147,17 @@ impl Host {
         call.context.remaining().map_or(-1, |left| i64::try_from(left.as_millis()).unwrap_or(i64::MAX))
     }
 
+    /// Writes what is known of the call, if there is room. Gives how long it is.
+    pub(crate) fn about(&self, memory: &mut [u8], room: Slice) -> Result<i32, Fault> {
+        let Scope::Call(call) = &self.scope else { return Ok(0) };
+        let about = call.codec.write(&about(&call.context));
+        slice("ganger.about", memory, room)?;
+        if about.len() <= room.length as usize {
+            memory[room.pointer as usize..][..about.len()].copy_from_slice(&about);
+        }
+        Ok(i32::try_from(about.len()).unwrap_or(i32::MAX))
+    }
+
     /// The call shall end with an error, once the module returns.
     pub(crate) fn fail(&mut self, memory: &[u8], name: Slice, message: Slice) -> Result<(), Fault> {
         let name = text("ganger.fail", memory, name)?;
@@ -243,6 +254,18 @@ pub(crate) fn slice<'a>(what: &str, memory: &'a [u8], slice: Slice) -> Result<&'
             "{what}: {length} bytes at {pointer} are not within the {size} bytes of the module's memory"
         ))
     })
+}
+
+fn about(context: &Context) -> Value {
+    let remaining = context.remaining().map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+    let trace = context.trace().iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+    let about = [
+        ("function", context.function().into()),
+        ("attempt", u64::from(context.attempt()).into()),
+        ("remaining_ms", remaining.map_or(Value::Nil, Value::from)),
+        ("trace", Value::Map(trace.collect())),
+    ];
+    Value::Map(about.map(|(name, value)| (name.to_owned(), value)).to_vec())
 }
 
 /// The text that a module points to, cut where it is too long. What is no UTF-8 is replaced.

@@ -45,6 +45,14 @@ impl Codec {
         }
     }
 
+    /// A value of this program for the module; one that takes bytes gets JSON.
+    pub(crate) fn write(self, value: &Value) -> Vec<u8> {
+        match self {
+            Self::MessagePack => value.encode(),
+            Self::Json | Self::Bytes => value.to_json().to_string().into_bytes(),
+        }
+    }
+
     /// A result, or an item, as it is sent. None at all is nil.
     pub(crate) fn output(self, output: Vec<u8>) -> Reported<Encoded> {
         let encoded = match self {

@@ -127,6 +127,26 @@ fn a_module_logs_tells_its_progress_and_sees_its_time() {
 }
 
 #[test]
+fn a_module_sees_what_is_known_of_its_call() {
+    let contract =
+        json!({ "ganger": 1, "encoding": "json", "functions": [{ "name": "about" }, { "name": "wild" }] });
+    let code = r#"
+        (func $call (param $function i32) (param i32 i32) (result i64)
+          (if (local.get $function) (then (drop (call $about (i32.const -8) (i32.const 64)))))
+          (if (i32.eqz (call $about (i32.const 256) (i32.const 3))) (then (unreachable))) ;; no room
+          (if (i32.load (i32.const 256)) (then (unreachable)))
+          (call $pack (i32.const 256) (call $about (i32.const 256) (i32.const 1024))))"#;
+    let mut host = Host::start(&file(text(&contract, code)));
+    let trace = std::collections::BTreeMap::from([("traceparent".to_owned(), "00-1".to_owned())]);
+    let call = Call { attempt: 2, context: Some(std::borrow::Cow::Owned(trace)), ..Call::new("about") };
+    let seq = host.call_with(&call, Encoding::MessagePack, Value::Nil.encode());
+    let known = json!({ "function": "about", "attempt": 2, "remaining_ms": null, "trace": { "traceparent": "00-1" } });
+    assert_eq!(host.result(seq), known);
+    let seq = host.call("wild", Value::Nil);
+    assert_eq!(host.error(seq).error_type, "AbiError");
+}
+
+#[test]
 fn a_stream_waits_for_credit_and_stops_when_nobody_wants_more() {
     let contract =
         json!({ "ganger": 1, "encoding": "bytes", "functions": [{ "name": "count", "kind": "stream" }] });

@@ -221,6 +221,7 @@ const IMPORTS: &[&str] = &[
     r#"(import "ganger" "progress" (func $progress (param f64 f64 i32 i32)))"#,
     r#"(import "ganger" "cancelled" (func $cancelled (result i32)))"#,
     r#"(import "ganger" "remaining" (func $remaining (result i64)))"#,
+    r#"(import "ganger" "about" (func $about (param i32 i32) (result i32)))"#,
     r#"(import "ganger" "fail" (func $fail (param i32 i32 i32 i32)))"#,
     r#"(import "ganger" "property" (func $property (param i32 i32 i32 i32)))"#,
     r#"(import "ganger" "refuse" (func $refuse (param i32 i32 i32 i32)))"#,
