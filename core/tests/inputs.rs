@@ -4,11 +4,12 @@
 
 mod support;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use ganger::error::{Error, ErrorCode};
-use ganger::{Inputs, Sent};
+use ganger::{Inputs, Pool, Sent};
 use serde_json::{Value, json};
 use support::streams::{
     WINDOW, all, blob, both_ways, end, item, items, made, numbers, send, stream, stream_with, taken, value,
@@ -236,4 +237,65 @@ fn items_can_be_sent_by_an_asynchronous_sender() {
     };
     runtime.block_on(async { tokio::join!(sender, reader) });
     pool.close_blocking(Some(PATIENCE));
+}
+
+#[test]
+fn streams_under_fire_end_once_each_with_their_items_in_order() {
+    const STREAMS: usize = 60;
+    let pool = rust_pool(json!({ "workers": 3, "concurrency": 3 }));
+    let (done, whole) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for reader in 0..6 {
+            let (pool, done, whole) = (&pool, &done, &whole);
+            scope.spawn(move || {
+                for number in 0..STREAMS / 6 {
+                    whole.fetch_add(usize::from(under_fire(pool, reader + number)), Ordering::SeqCst);
+                    done.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        // Somebody is shot whenever a few more have ended, so that some live to their end, however slow the machine is.
+        let mut shots = 0;
+        while done.load(Ordering::SeqCst) < STREAMS {
+            if done.load(Ordering::SeqCst) >= shots * 8
+                && let Some(&pid) = pids(&pool).first()
+            {
+                // It may be gone by now.
+                drop(std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).output());
+                shots += 1;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(shots >= 4, "{shots} shots");
+    });
+    assert!(whole.into_inner() > 0, "eight and more ended between two shots, three at most with one worker");
+    until("nothing is left", || pool.stats().running == 0 && pool.stats().queued == 0);
+    let stats = pool.stats();
+    assert_eq!((stats.submitted, stats.retried), (STREAMS as u64, 0));
+    assert_eq!(stats.completed + stats.failed + stats.cancelled, STREAMS as u64);
+    pool.close_blocking(Some(PATIENCE));
+}
+
+/// One stream each way. What comes back is what went, up to where it broke off. Whether it came to its end.
+fn under_fire(pool: &Pool, length: usize) -> bool {
+    let (stream, inputs) = both_ways(pool, "mirror", json!(null));
+    let count = 200 + i64::try_from(length).unwrap();
+    let (values, end) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..count {
+                if let Sent::Over = inputs.send_blocking(item(json!(number)), Some(PATIENCE)).unwrap() {
+                    return;
+                }
+            }
+            inputs.finish();
+        });
+        all(&stream)
+    });
+    let came = i64::try_from(values.len()).unwrap();
+    assert_eq!(values, numbers(0..came));
+    match end {
+        Ok(_) => assert_eq!(came, count),
+        Err(error) => assert!(["WORKER_CRASHED", "START_FAILED"].contains(&error.code.as_str()), "{error:?}"),
+    }
+    came == count
 }
