@@ -15,4 +15,13 @@ export type * from './generated/stats.js'
 export type { Logger } from './logger.js'
 export { release } from './memory.js'
 export { Pool } from './pool.js'
-export type { BroadcastOptions, CallOptions, Invitation, PoolOptions, WorkerOutcome } from './surface.js'
+export { Stream } from './stream.js'
+export type {
+  BroadcastOptions,
+  CallOptions,
+  Invitation,
+  PoolOptions,
+  Progress,
+  StreamOptions,
+  WorkerOutcome,
+} from './surface.js'

@@ -2,6 +2,7 @@
 
 import type { EventEmitter } from 'node:events'
 import type { WarningEvent } from './generated/events.js'
+import type { Progress } from './surface.js'
 
 /** `json` is a list of the event's name and its data. `warned` are the warnings that nobody listened to. */
 export function tell(emitter: EventEmitter, json: string, warned: Set<string>): void {
@@ -9,6 +10,11 @@ export function tell(emitter: EventEmitter, json: string, warned: Set<string>): 
   const listeners = emitter.rawListeners(name)
   for (const listener of listeners) tellOne(emitter, listener, name, data)
   if (name === 'warning' && listeners.length === 0) warnOnce(data as WarningEvent, warned)
+}
+
+/** An observer that throws is warned of, too. */
+export function tellProgress(observer: (progress: Progress) => unknown, progress: Progress): void {
+  tellOne({}, observer, 'progress', progress)
 }
 
 function warnOnce({ pool, message }: WarningEvent, warned: Set<string>): void {

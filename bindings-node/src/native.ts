@@ -11,6 +11,30 @@ export type News = [
   gathered: unknown[],
 ]
 
+/** What a call has beside its input and its options. */
+export interface Beside {
+  ticket: number
+  inputs: boolean
+  progress: boolean
+}
+
+export interface NativeStream {
+  readonly call: number
+  ready(number: number): boolean
+  take(inbox: Buffer): number
+  takeApart(): unknown[]
+  grant(items: number): void
+  cancel(): string | null
+}
+
+export interface NativeInputs {
+  ready(): number
+  finish(): void
+  fail(): void
+}
+
+export type Report = [ticket: number, done: number, total: number | null, note: string | null]
+
 export interface NativePool {
   readonly name: string
   alloc(bytes: number): [number: number, buffer: ArrayBuffer] | null
@@ -23,6 +47,25 @@ export interface NativePool {
     form: number,
     options: string | null,
   ): number[]
+  submitWith(
+    beside: Beside,
+    fn: string,
+    bytes: Uint8Array,
+    length: number,
+    form: number,
+    options: string | null,
+  ): [call: number, inputs: NativeInputs | null]
+  stream(
+    beside: Beside,
+    fn: string,
+    bytes: Uint8Array,
+    length: number,
+    form: number,
+    options: string | null,
+  ): [stream: NativeStream, inputs: NativeInputs | null]
+  send(inputs: NativeInputs, bytes: Uint8Array, length: number, form: number): number
+  takeProgress(): Report[]
+  takeBells(): number[]
   cancel(call: number): void
   cancelAll(calls: number[]): void
   takeSettled(inbox: Buffer): number

@@ -3,13 +3,14 @@
 
 import { fileURLToPath } from 'node:url'
 
-/** `trace` is added unless the options have one. */
-export function optionsJson(options: unknown, except?: string, trace?: Record<string, string>): string {
+/** `except` are names that core does not know. `trace` is added unless the options have one. */
+export function optionsJson(options: unknown, except?: ReadonlySet<string>, trace?: Record<string, string>): string {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new TypeError(`options must be an object, not ${options === null ? 'null' : typeof options}`)
   // Without a prototype, so that no name means anything here.
   const plain: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of Object.entries(options)) if (name !== except && value !== undefined) plain[name] = value
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined && except?.has(name) !== true) plain[name] = value
   if (trace !== undefined) plain['trace'] ??= trace
   return JSON.stringify(plain, sayable)
 }

@@ -1,9 +1,13 @@
 // The pool as apps hold it.
 
 import { EventEmitter } from 'node:events'
+import type { Source } from '../../worker-sdk/node/src/items.js'
 import { Awaited } from './awaited.js'
+import { Bells } from './bells.js'
 import { Call } from './call.js'
 import { type AnyFunction, abortedBefore, madeIn, refused, thrownBySeam } from './errors.js'
+import { Failure } from './failure.js'
+import { type Fed, Feed, inputsSource } from './feed.js'
 import { GangerError } from './generated/errors.js'
 import type { PoolEventName, PoolEvents } from './generated/events.js'
 import type { CloseOptions } from './generated/options.js'
@@ -11,11 +15,13 @@ import type { CallInfo, FunctionInfo, Stats } from './generated/stats.js'
 import { tell } from './listeners.js'
 import { flawOf, forward } from './logger.js'
 import { Blocks, empty } from './memory.js'
-import { NativePool } from './native.js'
+import { type NativeInputs, NativePool } from './native.js'
 import { optionsJson } from './options.js'
-import { Failure, outcomeApart, type PendingCall, PendingCalls } from './pending.js'
+import { outcomeApart, type PendingCall, PendingCalls } from './pending.js'
+import { Reader } from './reader.js'
 import { unwatchAbort, watchAbort } from './signals.js'
-import type { BroadcastOptions, CallOptions, Invitation, PoolOptions, WorkerOutcome } from './surface.js'
+import { Stream } from './stream.js'
+import type { BroadcastOptions, CallOptions, Invitation, PoolOptions, StreamOptions, WorkerOutcome } from './surface.js'
 import { activeTrace } from './trace.js'
 import { encodeInput } from './values.js'
 
@@ -31,7 +37,8 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   /** What events, errors and workers call the pool. */
   readonly name: string
   readonly #native: NativePool
-  readonly #pending = new PendingCalls(this)
+  readonly #bells = new Bells()
+  readonly #pending = new PendingCalls(this, this.#bells)
   readonly #awaited = new Awaited(this)
   readonly #blocks: Blocks
   readonly #warned = new Set<string>()
@@ -42,7 +49,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     const logger = options?.logger
     try {
       if (logger !== undefined && logger !== null) refuseFlawed(logger)
-      this.#native = new NativePool(optionsJson(options, 'logger'), waker(new WeakRef(this)))
+      this.#native = new NativePool(optionsJson(options, OF_POOL), waker(new WeakRef(this)))
     } catch (error) {
       throw invalid(error)
     }
@@ -72,6 +79,18 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   }
 
   /**
+   * Calls a function that yields many values, and gives them as they come: `for await (const item of pool.stream('llm.tokens', { prompt }))`. What is wrong with
+   * the call is told when the first item is asked for.
+   */
+  stream<T = unknown>(fn: string, input?: unknown, options?: StreamOptions | null): Stream<T> {
+    try {
+      return new Stream<T>(fn, this.#open(nameOf(fn), input, options))
+    } catch (error) {
+      return new Stream<T>(String(fn), { error: madeIn(this.stream, error) })
+    }
+  }
+
+  /**
    * Calls a function once on every worker that is ready now, before the calls that wait. Resolves when all are over, with what
    * became of each, in the order of workers; with nothing if no worker is ready. Fails only if it cannot be made, or is aborted.
    */
@@ -84,7 +103,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     let calls: number[] = []
     const giveUp = (): void => this.#native.cancelAll(calls)
     try {
-      const json = callOptionsJson(nameOf(fn), options, 'signal')
+      const json = callOptionsJson(nameOf(fn), options)
       if (signal?.aborted) throw abortedBefore(signal, fn)
       const { bytes, length, encoding } = encodeInput(input, fn)
       const block = this.#blocks.find(bytes)
@@ -182,7 +201,9 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     const outcome = new Promise<unknown>((resolve) => {
       settle = resolve
     })
-    const pending: PendingCall = { fn, settle, id: 0, signal, onAbort: undefined, reason: undefined }
+    const onProgress = options?.onProgress ?? undefined
+    const nothing = { onAbort: undefined, reason: undefined, feed: undefined, broken: undefined }
+    const pending: PendingCall = { fn, settle, id: 0, signal, onProgress, ...nothing }
     try {
       this.#begin(pending, input, options)
     } catch (error) {
@@ -193,13 +214,14 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
 
   #begin(call: PendingCall, input: unknown, options: CallOptions | null | undefined): void {
     const { fn, signal } = call
-    const json = callOptionsJson(nameOf(fn), options, 'signal')
+    const json = callOptionsJson(nameOf(fn), options)
     if (signal?.aborted) throw abortedBefore(signal, fn)
+    const source = inputsSource(options?.inputs, fn)
     const { bytes, length, encoding } = encodeInput(input, fn)
     const block = this.#blocks.find(bytes)
     const ticket = this.#pending.add(call)
     try {
-      call.id = this.#native.submit(ticket, fn, bytes, length, block ?? encoding, json)
+      this.#hand(call, ticket, source, [fn, bytes, length, block ?? encoding, json])
       if (block !== undefined) empty(bytes.buffer)
     } catch (error) {
       this.#pending.remove(ticket)
@@ -210,10 +232,57 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     watchAbort(signal, call.onAbort)
   }
 
+  #hand(call: PendingCall, ticket: number, source: Source | undefined, made: Made): void {
+    const beside = { ticket, inputs: source !== undefined, progress: call.onProgress !== undefined }
+    if (!beside.inputs && !beside.progress) {
+      call.id = this.#native.submit(ticket, ...made)
+      return
+    }
+    const [id, inputs] = this.#native.submitWith(beside, ...made)
+    call.id = id
+    call.feed = this.#feed(source, inputs, ticket, call)
+  }
+
+  #open(fn: string, input: unknown, options: StreamOptions | null | undefined): Reader {
+    const signal = options?.signal ?? undefined
+    const json = callOptionsJson(fn, options)
+    if (signal?.aborted) throw abortedBefore(signal, fn)
+    const source = inputsSource(options?.inputs, fn)
+    const { bytes, length, encoding } = encodeInput(input, fn)
+    const block = this.#blocks.find(bytes)
+    const number = this.#pending.observe(options?.onProgress ?? undefined)
+    const beside = { ticket: number, inputs: source !== undefined, progress: this.#pending.observes(number) }
+    const onEnd = (): void => this.#pending.ignore(number, this.#native)
+    try {
+      const [native, inputs] = this.#native.stream(beside, fn, bytes, length, block ?? encoding, json)
+      if (block !== undefined) empty(bytes.buffer)
+      const reader = new Reader({ native, bells: this.#bells, number, fn, holder: this, signal, onEnd })
+      reader.feed = this.#feed(source, inputs, number, reader)
+      return reader
+    } catch (error) {
+      onEnd()
+      throw thrownBySeam(error)
+    }
+  }
+
+  #feed(source: Source | undefined, inputs: NativeInputs | null, ticket: number, call: Fed): Feed | undefined {
+    if (source === undefined || inputs === null) return undefined
+    const to = {
+      native: this.#native,
+      inputs,
+      blocks: this.#blocks,
+      bells: this.#bells,
+      number: ticket + 1,
+      fn: call.fn,
+    }
+    return new Feed(source, to, call)
+  }
+
   /** Core settles it now or has done so; the outcome comes the usual way. */
   #cancel(call: PendingCall, cause: unknown): void {
     if (call.id === 0) return
     call.reason ??= cause === undefined ? undefined : { cause }
+    call.feed?.stop()
     this.#native.cancel(call.id)
   }
 
@@ -239,6 +308,9 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
 
 /** More workers than a pool can have. */
 const ALL = 2 ** 32 - 1
+
+/** What a call is made of for the seam. */
+type Made = Parameters<NativePool['submit']> extends [number, ...infer Rest] ? Rest : never
 
 interface Submitted {
   outcome: Promise<unknown>
@@ -292,17 +364,21 @@ function nameOf(fn: unknown): string {
   throw refused('INVALID_INPUT', `the name of a function is text, not ${typeof fn}`)
 }
 
+/** What is ours of the options of a call, and of a pool; core has the rest. */
+const OF_CALL: ReadonlySet<string> = new Set(['signal', 'inputs', 'onProgress'])
+const OF_POOL: ReadonlySet<string> = new Set(['logger'])
+
 /** Null for no options at all, which is the usual case. */
-function callOptionsJson(fn: string, options: object | null | undefined, except?: string): string | null {
+function callOptionsJson(fn: string, options: object | null | undefined): string | null {
   const trace = activeTrace()
   if (trace === undefined && (options === undefined || options === null)) return null
-  return optionsOrInvalid(options ?? {}, fn, except, trace)
+  return optionsOrInvalid(options ?? {}, fn, OF_CALL, trace)
 }
 
 function optionsOrInvalid(
   options: object,
   fn: string | null = null,
-  ...how: [string?, Record<string, string>?]
+  ...how: [ReadonlySet<string>?, Record<string, string>?]
 ): string {
   try {
     return optionsJson(options, ...how)

@@ -4,12 +4,16 @@
 //! one conversion for all of them, and 64-bit numbers stay numbers. Nothing is kept in statics that belongs to one environment,
 //! because worker threads of Node.js share this image.
 
+mod bell;
 mod delivery;
 mod encoding;
 mod fault;
+mod inputs;
 mod mailbox;
 mod memory;
 mod pool;
+mod stream;
+mod streaming;
 
 use ganger::Language;
 use napi::bindgen_prelude::ArrayBuffer;

@@ -1,9 +1,10 @@
 //! What core's threads leave for the JavaScript thread, which is woken once for all that lies here when it comes.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ganger::events::Event;
-use ganger::{Error, Outcome};
+use ganger::{Error, Outcome, Progress};
 use napi::Status;
 use napi::bindgen_prelude::{Function, Unknown};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -15,6 +16,8 @@ type Wake = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
 
 /// More events than this are dropped while the JavaScript thread does not come.
 const EVENTS: usize = 10_000;
+/// Of more reports of one call than this only the last is kept.
+const REPORTS: usize = 100;
 
 pub(crate) struct Mailbox {
     contents: Mutex<Contents>,
@@ -26,6 +29,10 @@ pub(crate) struct Mailbox {
 struct Contents {
     settled: Vec<Settled>,
     news: News,
+    /// How far calls are, by ticket.
+    progress: BTreeMap<u64, Vec<Progress>>,
+    /// Streams, both ways, that can go on.
+    bells: Vec<f64>,
     woken: bool,
 }
 
@@ -51,6 +58,8 @@ pub(crate) struct Settled {
 pub(crate) struct Left {
     pub(crate) settled: bool,
     pub(crate) news: bool,
+    pub(crate) progress: bool,
+    pub(crate) bells: bool,
 }
 
 impl Mailbox {
@@ -82,6 +91,20 @@ impl Mailbox {
         self.leave(|contents| contents.news.gathered.push((number, outcomes)));
     }
 
+    pub(crate) fn report(&self, ticket: f64, progress: &Progress) {
+        self.leave(|contents| {
+            let reports = contents.progress.entry(ticket as u64).or_default();
+            if reports.len() == REPORTS {
+                reports.pop();
+            }
+            reports.push(progress.clone());
+        });
+    }
+
+    pub(crate) fn ring(&self, number: f64) {
+        self.leave(|contents| contents.bells.push(number));
+    }
+
     /// Takes the outcomes of calls for which there is room, first come first. News wait for [`Mailbox::take_news`].
     pub(crate) fn take_settled(&self, room: &mut Room) -> (Vec<Settled>, Left) {
         let mut contents = self.lock();
@@ -91,7 +114,12 @@ impl Mailbox {
         } else {
             contents.settled.drain(..fitting).collect()
         };
-        let left = Left { settled: !contents.settled.is_empty(), news: !contents.news.is_empty() };
+        let left = Left {
+            settled: !contents.settled.is_empty(),
+            news: !contents.news.is_empty(),
+            progress: !contents.progress.is_empty(),
+            bells: !contents.bells.is_empty(),
+        };
         // As long as something is left the caller comes again by itself.
         contents.woken = left.settled;
         (taken, left)
@@ -99,6 +127,16 @@ impl Mailbox {
 
     pub(crate) fn take_news(&self) -> News {
         std::mem::take(&mut self.lock().news)
+    }
+
+    /// How far calls are, oldest report first.
+    pub(crate) fn take_progress(&self) -> impl Iterator<Item = (f64, Progress)> {
+        let calls = std::mem::take(&mut self.lock().progress);
+        calls.into_iter().flat_map(|(ticket, reports)| reports.into_iter().map(move |it| (ticket as f64, it)))
+    }
+
+    pub(crate) fn take_bells(&self) -> Vec<f64> {
+        std::mem::take(&mut self.lock().bells)
     }
 
     fn leave(&self, put: impl FnOnce(&mut Contents)) {

@@ -7,7 +7,9 @@ use std::time::Duration;
 use ganger::events::{EVENTS, Event, SubscriptionId};
 use ganger::options::{CallOptions, CloseOptions, PoolOptions, Surface};
 use ganger::shape::Shaped;
-use ganger::{Call, CallId, Encoding, Error, Input, Outcome, Pool, SHARED_MEMORY_THRESHOLD, Shape, Waiter};
+use ganger::{
+    Call, CallId, Completion, Encoding, Error, Input, Outcome, Pool, SHARED_MEMORY_THRESHOLD, Shape, Waiter,
+};
 use napi::bindgen_prelude::{Array, ArrayBuffer, BufferSlice, Env, Function, Unknown};
 use napi_derive::napi;
 use serde_json::{Map, Value};
@@ -24,8 +26,8 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 /// When it is collected, or its environment ends, the pool is terminated.
 #[napi]
 pub struct NativePool {
-    pool: Pool,
-    mailbox: Arc<Mailbox>,
+    pub(crate) pool: Pool,
+    pub(crate) mailbox: Arc<Mailbox>,
     /// One bit for each event that somebody listens to.
     wanted: Arc<AtomicU32>,
     subscription: OnceLock<SubscriptionId>,
@@ -85,9 +87,7 @@ impl NativePool {
     ) -> napi::Result<f64> {
         let bytes = payload.get(..length as usize).unwrap_or_default();
         let call = self.made(function, (bytes, form), options)?;
-        let mailbox = Arc::clone(&self.mailbox);
-        let completion = Box::new(move |outcome| mailbox.settle(ticket, outcome));
-        let call = self.pool.submit(call, completion);
+        let call = self.pool.submit(call, self.settles(ticket));
         Ok(call.map_or(0.0, |call| call.0 as f64))
     }
 
@@ -128,15 +128,15 @@ impl NativePool {
         self.pool.cancel_all(&calls);
     }
 
-    /// Writes what is settled into `inbox`, as `delivery` describes. Returns eight times the number of records, plus 1 if there are news,
-    /// 2 if something lies apart, 4 if more is settled than there was room for.
+    /// Writes what is settled into `inbox`, as `delivery` describes. Returns 32 times the number of records, plus 1 if there are news,
+    /// 2 if something lies apart, 4 if more is settled than there was room for, 8 if there is progress, 16 if there are bells.
     #[napi(catch_unwind)]
     pub fn take_settled(&mut self, mut inbox: BufferSlice<'_>) -> u32 {
         let (settled, left) = self.mailbox.take_settled(&mut Room::of(&inbox));
         let records = u32::try_from(settled.len()).expect("an inbox has few records");
         self.apart = delivery::write(&mut inbox, settled);
-        let flags = [left.news, !self.apart.is_empty(), left.settled];
-        8 * records + (0..).zip(flags).map(|(bit, flag)| u32::from(flag) << bit).sum::<u32>()
+        let flags = [left.news, !self.apart.is_empty(), left.settled, left.progress, left.bells];
+        32 * records + (0..).zip(flags).map(|(bit, flag)| u32::from(flag) << bit).sum::<u32>()
     }
 
     /// What the last `takeSettled` left apart: three elements for each call, its ticket, the encoding or -1, and the payload or the error as
@@ -241,7 +241,7 @@ impl NativePool {
 
 impl NativePool {
     /// `form`: how the bytes are encoded, or the number of the buffer that they were made in.
-    fn made(
+    pub(crate) fn made(
         &self,
         function: String,
         (bytes, form): (&[u8], i32),
@@ -253,14 +253,22 @@ impl NativePool {
                 .map_err(|error| wrong_options(error, Some(Arc::clone(&function))))?,
             None => CallOptions::default(),
         };
-        let input = match encoding::from_number(form) {
+        Ok(Call { function, input: self.input(bytes, form), options, on_progress: None })
+    }
+
+    pub(crate) fn input(&self, bytes: &[u8], form: i32) -> Input {
+        match encoding::from_number(form) {
             Some(encoding) => self.pool.copied(encoding, Shape::Value, bytes),
             None => match self.blocks.take(form) {
                 Some(room) => Input::shared(Encoding::Raw, Shape::Value, room.freeze()).as_view(),
                 None => self.pool.copied(Encoding::Raw, Shape::Value, bytes).as_view(),
             },
-        };
-        Ok(Call { function, input, options, on_progress: None })
+        }
+    }
+
+    pub(crate) fn settles(&self, ticket: f64) -> Completion {
+        let mailbox = Arc::clone(&self.mailbox);
+        Box::new(move |outcome| mailbox.settle(ticket, outcome))
     }
 
     fn waiter(&self, number: f64) -> Waiter {

@@ -13,6 +13,8 @@ export interface Reporting {
   /** Takes in cancels that came while the main thread was busy. */
   poll(): void
   report(kind: number, seq: Seq, body: unknown): void
+  /** Reports what was left out of a call's progress for want of room, if that was the last of it. */
+  catchUp(seq: Seq): void
 }
 
 /** Log records that reach the host's logger. Fields that cannot be sent go as text. */

@@ -13,13 +13,22 @@ export interface Source {
 
 /** Undefined: the value is one value. A function that is declared to be a stream may also return a list, or nothing. */
 export function sourceOf(value: unknown, declared: boolean): Source | undefined {
-  if (typeof value === 'object' && value !== null) {
-    if (Symbol.asyncIterator in value) return asyncSource(value as AsyncIterable<unknown>)
-    if (isGenerator(value) || (declared && isSeveral(value))) return iteratorSource(value[Symbol.iterator]())
-  }
-  if (!declared) return undefined
-  if (value === undefined || value === null) return iteratorSource([][Symbol.iterator]())
-  throw new TypeError(`a stream function returned ${typeof value}, which has no items`)
+  if (!declared) return typeof value === 'object' && value !== null ? ownSource(value) : undefined
+  const source = value === undefined || value === null ? severalSource([]) : severalSource(value)
+  if (source === undefined) throw new TypeError(`a stream function returned ${typeof value}, which has no items`)
+  return source
+}
+
+/** Of anything that has items. Text and bytes are one value. */
+export function severalSource(value: unknown): Source | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  return ownSource(value) ?? (isSeveral(value) ? iteratorSource(value[Symbol.iterator]()) : undefined)
+}
+
+/** Of what is meant to be read once. */
+function ownSource(value: object): Source | undefined {
+  if (Symbol.asyncIterator in value) return asyncSource(value as AsyncIterable<unknown>)
+  return isGenerator(value) ? iteratorSource(value) : undefined
 }
 
 function asyncSource(value: AsyncIterable<unknown>): Source {

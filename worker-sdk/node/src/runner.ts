@@ -100,6 +100,7 @@ export class Runner {
 
   #succeeded(seq: Seq, result: unknown): void {
     if (this.#overfull.has(seq)) return this.#error(seq, this.#tooLarge('item'))
+    this.reporting.catchUp(seq)
     try {
       const bytes = typeof result === 'object' && result !== null ? bytesOf(result) : undefined
       const sent =
@@ -133,6 +134,7 @@ export class Runner {
   }
 
   #error(seq: Seq, report: ErrorReport): void {
+    this.reporting.catchUp(seq)
     this.reporting.report(Kind.ERROR, seq, this.#overfull.delete(seq) ? this.#tooLarge('item') : report)
     this.#ended(seq)
   }

@@ -36,6 +36,8 @@ export class Worker implements Effects, Reporting {
   #loaded: Loaded | undefined
   #context: WorkerContext | undefined
   #arenas: Arenas | undefined
+  /** The last progress of calls that could not be sent. */
+  readonly #leftOut = new Map<Seq, unknown>()
   /** Control frames sent before the thread owns the lane. */
   #opening: Buffer = Buffer.alloc(0)
 
@@ -168,15 +170,27 @@ export class Worker implements Effects, Reporting {
     this.#control.poll()
   }
 
+  catchUp(seq: Seq): void {
+    const body = this.#leftOut.size === 0 ? undefined : this.#leftOut.get(seq)
+    if (body !== undefined && this.#leftOut.delete(seq)) this.#put(Kind.PROGRESS, seq, body)
+  }
+
   report(kind: number, seq: Seq, body: unknown): void {
-    if (kind === Kind.PROGRESS && this.#data.outbox.congested) return
+    if (kind === Kind.PROGRESS) {
+      if (this.#data.outbox.congested) return void this.#leftOut.set(seq, body)
+      this.#leftOut.delete(seq)
+    }
+    this.#put(kind, seq, body)
+    if (kind === Kind.LOG || kind === Kind.PROGRESS) this.#data.outbox.flush()
+  }
+
+  #put(kind: number, seq: Seq, body: unknown): void {
     try {
       this.#data.outbox.body(kind, seq, body)
     } catch {
       // Only what users brought along can be at fault; the frame itself must not be lost (R32).
       this.#data.outbox.body(kind, seq, bare(body))
     }
-    if (kind === Kind.LOG || kind === Kind.PROGRESS) this.#data.outbox.flush()
   }
 
   async #start(welcome: Welcome, context: WorkerContext): Promise<void> {

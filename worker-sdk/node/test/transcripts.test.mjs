@@ -54,7 +54,7 @@ class Player {
       raw: (kind, seq, value) => this.#payload(kind, seq, value, sdk.Encoding.RAW),
       flush() {},
     }
-    const reporting = { poll() {}, report: (kind, seq, body) => this.send('data', kind, seq, body) }
+    const reporting = { poll() {}, catchUp() {}, report: (kind, seq, body) => this.send('data', kind, seq, body) }
     this.reporting = reporting
     this.limit = welcome.maxPayload
     const credit = (seq, ...body) => this.send('control', sdk.Kind.CREDIT, seq, body)
