@@ -30,7 +30,7 @@ pub(crate) use supply::Supply;
 pub(crate) use unread::Unread;
 pub(crate) use window::Window;
 
-/// Called once, when there is something to do again. It may run on the IO thread, or on the thread that arms it: it must be quick, must not
+/// Called once, when there is something to do again. It may run on the IO thread, on any that waits for something of the pool, or on the one that arms it: it must be quick, must not
 /// run an app's code, and must not call into the handle that it was given to.
 pub type Wake = Box<dyn FnOnce() + Send>;
 
