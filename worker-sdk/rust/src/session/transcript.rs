@@ -1,5 +1,6 @@
 //! Plays the transcripts of the protocol against a session.
 
+#[cfg(test)]
 mod notation;
 
 use std::path::PathBuf;
