@@ -94,3 +94,32 @@ fn a_folder_without_modules() {
     let refusal = Host::refusal(&[], &folder);
     assert!(refusal.contains("no function"), "{refusal}");
 }
+
+/// Modules with a few bytes changed are served or refused; none ends the program in another way.
+#[test]
+fn no_damaged_module_harms_the_program() {
+    let whole = wat::parse_str(text(&json!({ "ganger": 1, "functions": [{ "name": "a" }] }), SPIN)).unwrap();
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % below as u64) as usize
+    };
+    for round in 0..150 {
+        let mut damaged = whole.clone();
+        for _ in 0..=random(3) {
+            let at = 8 + random(damaged.len() - 8);
+            damaged[at] = random(256) as u8;
+        }
+        if random(4) == 0 {
+            damaged.truncate(8 + random(damaged.len() - 8));
+        }
+        let path = file(&damaged);
+        let output = host::program().arg("--check").arg(&path).output().unwrap();
+        let code = output.status.code();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(code, Some(0 | 1)), "round {round}: {:?}: {said}", output.status);
+        assert!(!said.contains("panicked"), "round {round}: {said}");
+    }
+}
