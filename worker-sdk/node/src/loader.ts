@@ -1,12 +1,14 @@
 // From a target (a file or a folder) to functions and hooks. In a folder each file is a module and its functions are
 // named `module.function`, with dots for nested folders; in a single file the bare name serves, and `file.function` too.
 
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, extname, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Hook, hooks, isHook, type ModuleDescription, optionsOf, type WorkerFunction } from './actions.js'
+import type { FunctionOptions } from './contract.js'
 import { Functions } from './functions.js'
+import { described as describedIn } from './jsdoc.js'
 import { provideSdk } from './resolve.js'
 
 export interface Loaded {
@@ -26,7 +28,8 @@ export async function load(target: string): Promise<Loaded> {
   const functions = new Functions()
   for (const file of files) {
     const namespace = extname(file) === '.cjs' ? required(file) : await imported(file)
-    collect(functions, namespace, single ? { stem: stemOf(file) } : { prefix: moduleName(path, file) })
+    const comments = describedIn(readFileSync(file, 'utf8'))
+    collect(functions, namespace, single ? { stem: stemOf(file) } : { prefix: moduleName(path, file) }, comments)
   }
   return { functions, startup: hooks().startup, shutdown: [...hooks().shutdown].reverse() }
 }
@@ -45,7 +48,12 @@ function required(file: string): Namespace {
 /** `prefix` for a module of a folder, `stem` for a single file. */
 type Naming = { prefix: string } | { stem: string }
 
-function collect(functions: Functions, namespace: Namespace, naming: Naming): void {
+function collect(
+  functions: Functions,
+  namespace: Namespace,
+  naming: Naming,
+  comments: ReadonlyMap<string, FunctionOptions>,
+): void {
   const exported = exportsOf(namespace)
   const description = (exported['ganger'] ?? {}) as ModuleDescription
   const described = description.functions ?? {}
@@ -54,7 +62,7 @@ function collect(functions: Functions, namespace: Namespace, naming: Naming): vo
       throw new Error(`ganger.functions describes ${name}, which is no exported function`)
   for (const [name, value] of Object.entries(exported)) {
     if (!isFunction(value)) continue
-    const options = { ...optionsOf(value), ...described[name] }
+    const options = { ...commentOn(value, name, comments), ...optionsOf(value), ...described[name] }
     const bare = options.name ?? name
     if ('stem' in naming)
       functions.add(
@@ -67,6 +75,15 @@ function collect(functions: Functions, namespace: Namespace, naming: Naming): vo
   }
   if (description.startup !== undefined) hooks().startup.push(description.startup)
   if (description.shutdown !== undefined) hooks().shutdown.push(description.shutdown)
+}
+
+/** By the exported name, or by the function's own. */
+function commentOn(
+  fn: WorkerFunction,
+  name: string,
+  comments: ReadonlyMap<string, FunctionOptions>,
+): FunctionOptions | undefined {
+  return comments.get(name) ?? comments.get(fn.name)
 }
 
 /** The exports by name; what a CommonJS module or a default object holds counts as exported. */

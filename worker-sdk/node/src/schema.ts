@@ -47,6 +47,9 @@ class Check {
     if (one.length > 0 && fitting !== 1)
       misfit(path, fitting === 0 ? 'fits none of the choices' : 'fits several choices')
     if (schema['not'] !== undefined && this.#fits(schema['not'] as Schema, value, path)) misfit(path, 'is not allowed')
+    if (schema['if'] === undefined) return
+    const branch = schema[this.#fits(schema['if'] as Schema, value, path) ? 'then' : 'else'] as Schema | undefined
+    if (branch !== undefined) this.value(branch, value, path)
   }
 
   #fits(schema: Schema, value: unknown, path: readonly PathStep[]): boolean {
@@ -67,17 +70,32 @@ class Check {
       const part = first[index] ?? rest
       if (part !== undefined) this.value(part, item, [...path, index])
     }
+    const wanted = schema['contains'] as Schema | undefined
+    if (wanted !== undefined && !list.some((item) => this.#fits(wanted, item, path))) misfit(path, 'lacks an item')
+    if (
+      schema['uniqueItems'] === true &&
+      list.some((item, index) => list.slice(0, index).some((one) => equal(one, item)))
+    )
+      misfit(path, 'has an item twice')
   }
 
   #map(schema: JsonSchema, map: Values, path: readonly PathStep[]): void {
     const properties = (schema['properties'] ?? {}) as Readonly<Record<string, Schema>>
     for (const name of (schema['required'] ?? []) as string[])
       if (!Object.hasOwn(map, name)) misfit([...path, name], 'is missing')
+    bounds(schema['minProperties'], schema['maxProperties'], Object.keys(map).length, path, 'fields')
     const others = schema['additionalProperties'] as Schema | undefined
+    const names = schema['propertyNames'] as Schema | undefined
+    const patterns = Object.entries((schema['patternProperties'] ?? {}) as Readonly<Record<string, Schema>>)
     for (const [name, value] of Object.entries(map)) {
-      const part = Object.hasOwn(properties, name) ? properties[name] : others
-      if (part === false) misfit([...path, name], 'is not known')
-      else if (part !== undefined) this.value(part, value, [...path, name])
+      if (names !== undefined && !this.#fits(names, name, path)) misfit([...path, name], 'is no name that is allowed')
+      const parts = patterns.filter(([pattern]) => expression(pattern).test(name)).map(([, part]) => part)
+      if (Object.hasOwn(properties, name)) parts.push(properties[name] as Schema)
+      else if (parts.length === 0 && others !== undefined) parts.push(others)
+      for (const part of parts) {
+        if (part === false) misfit([...path, name], 'is not known')
+        this.value(part, value, [...path, name])
+      }
     }
   }
 
@@ -94,7 +112,7 @@ function checkText(schema: JsonSchema, text: string, path: readonly PathStep[]):
   const { minLength, maxLength, pattern } = schema
   if (minLength !== undefined || maxLength !== undefined)
     bounds(minLength, maxLength, [...text].length, path, 'characters')
-  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text)) misfit(path, `does not match ${pattern}`)
+  if (typeof pattern === 'string' && !expression(pattern).test(text)) misfit(path, `does not match ${pattern}`)
 }
 
 function checkNumber(schema: JsonSchema, value: number | bigint, path: readonly PathStep[]): void {
@@ -103,6 +121,17 @@ function checkNumber(schema: JsonSchema, value: number | bigint, path: readonly 
   if (maximum !== undefined && value > maximum) misfit(path, `is above ${maximum}`)
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) misfit(path, `is not above ${exclusiveMinimum}`)
   if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) misfit(path, `is not below ${exclusiveMaximum}`)
+  const step = schema['multipleOf']
+  if (typeof step === 'number' && !Number.isInteger(Number((Number(value) / step).toPrecision(12))))
+    misfit(path, `is no multiple of ${step}`)
+}
+
+const expressions = new Map<string, RegExp>()
+
+function expression(pattern: string): RegExp {
+  const made = expressions.get(pattern) ?? new RegExp(pattern, 'u')
+  expressions.set(pattern, made)
+  return made
 }
 
 function bounds(least: unknown, most: unknown, count: number, path: readonly PathStep[], what: string): void {
