@@ -311,6 +311,39 @@ test('large items in both directions', async (t) => {
   assert.equal(own.length, 0, 'given away')
 })
 
+for (const sharedMemory of [undefined, 0]) {
+  test(`a lot both ways at once ${sharedMemory === 0 ? 'without' : 'with'} shared memory, calls and cancels beside`, async (t) => {
+    const pool = open(t, { ...streams, concurrency: 4, sharedMemory })
+    const pid = await pool.call('pid')
+    let flowing = true
+    async function beside() {
+      let calls = 0
+      for (; flowing; calls++) {
+        assert.equal(await pool.call('echo', calls), calls)
+        const ticking = pool.stream('ticking')
+        await taken(ticking, 1)
+        await ticking.return()
+        await eventually(() => pool.stats().running === 1 || !flowing, 'the end of what was left')
+      }
+      return calls
+    }
+    const calls = beside()
+    function* source() {
+      const block = Buffer.alloc(MIB)
+      for (let n = 0; n < 200; n++) yield block.fill(n)
+    }
+    let n = 0
+    for await (const block of pool.stream('double', null, { inputs: source() })) {
+      assert.ok(block.length === MIB && block[0] === n && block[MIB - 1] === n, `block ${n}`)
+      n++
+    }
+    flowing = false
+    assert.equal(n, 200)
+    assert.ok((await calls) > 0)
+    await free(pool, pid)
+  })
+}
+
 test('a source that fails gives the call up, and its own error is told', async (t) => {
   const pool = open(t, streams)
   const pid = await pool.call('pid')
