@@ -20,8 +20,8 @@ use crate::{announcing, decode, encode, error, fate, interpreter, options, plain
 /// A pool of the core.
 #[pyclass(frozen, module = "ganger._native")]
 pub(crate) struct Pool {
-    core: ganger::Pool,
-    settler: &'static Settler,
+    pub(crate) core: ganger::Pool,
+    pub(crate) settler: &'static Settler,
     made_in: u32,
 }
 
@@ -333,7 +333,7 @@ impl Pool {
         if self.core.is_closed() { Err(error::exception(py, &Error::pool_closed())) } else { Ok(()) }
     }
 
-    fn asked(
+    pub(crate) fn asked(
         &self,
         function: &str,
         value: &Bound<'_, PyAny>,
@@ -355,7 +355,7 @@ impl Pool {
     }
 
     /// Not detached: to hand a small call over is quicker than to let go of the interpreter and get it back.
-    fn send(&self, py: Python<'_>, asked: Call, wait: bool) -> PyResult<fate::Call> {
+    pub(crate) fn send(&self, py: Python<'_>, asked: Call, wait: bool) -> PyResult<fate::Call> {
         let fate = Fate::new(self.settler);
         let completion = {
             let fate = Arc::clone(&fate);

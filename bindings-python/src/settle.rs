@@ -2,7 +2,7 @@
 //!
 //! Whatever was settled since the last turn is one batch: the interpreter is asked for once, and each event loop is woken once.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use ganger::{Error, Outcome};
 use pyo3::IntoPyObjectExt;
@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
 use crate::fate::{told, told_all};
+use crate::progress::Mailbox;
 use crate::{error, interpreter};
 
 /// The thread of this process, and what is handed to it.
@@ -20,9 +21,9 @@ pub(crate) struct Settler {
     news: Condvar,
 }
 
-struct Settled {
-    future: Py<PyAny>,
-    news: News,
+enum Settled {
+    Future(Py<PyAny>, News),
+    Progress(Arc<Mailbox>),
 }
 
 enum News {
@@ -50,18 +51,23 @@ impl Settler {
 
     /// The future gets the outcome of its call.
     pub(crate) fn settle(&self, future: Py<PyAny>, outcome: Outcome) {
-        self.add(Settled { future, news: News::Outcome(outcome) });
+        self.add(Settled::Future(future, News::Outcome(outcome)));
     }
 
     /// The future gets worker, value and error of each.
     pub(crate) fn settle_all(&self, future: Py<PyAny>, outcomes: Vec<(u32, Outcome)>) {
-        self.add(Settled { future, news: News::Outcomes(outcomes) });
+        self.add(Settled::Future(future, News::Outcomes(outcomes)));
     }
 
     /// The future gets None, since what it waits for is so, or the error that says why it never will be.
     pub(crate) fn tell(&self, future: Py<PyAny>, verdict: Result<(), Box<Error>>) {
         let news = verdict.map_or_else(News::Never, |()| News::So);
-        self.add(Settled { future, news });
+        self.add(Settled::Future(future, news));
+    }
+
+    /// Somebody is told how far a call is.
+    pub(crate) fn tell_progress(&self, mailbox: Arc<Mailbox>) {
+        self.add(Settled::Progress(mailbox));
     }
 
     fn start() -> PyResult<&'static Self> {
@@ -106,7 +112,12 @@ fn hand_over(py: Python<'_>, batch: &[Settled]) {
     let told = SETTLE.import(py, "ganger.awaiting", "settle").and_then(|settle| {
         let list = PyList::empty(py);
         for settled in batch {
-            list.append(settled.for_python(py)?)?;
+            match settled {
+                Settled::Future(future, news) => list.append(news.for_python(py, future)?)?,
+                Settled::Progress(mailbox) => {
+                    mailbox.tell_latest(py).unwrap_or_else(|error| error.write_unraisable(py, None))
+                }
+            }
         }
         settle.call1((list,))
     });
@@ -115,16 +126,16 @@ fn hand_over(py: Python<'_>, batch: &[Settled]) {
     }
 }
 
-impl Settled {
+impl News {
     /// The future, its value, and its error if it has one.
-    fn for_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn for_python<'py>(&self, py: Python<'py>, future: &Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let none = || py.None().into_bound(py);
-        let (value, error) = match &self.news {
+        let (value, error) = match self {
             News::So => (none(), none()),
             News::Never(failure) => (none(), error::instance(py, failure)?),
             News::Outcome(outcome) => told(py, outcome)?,
             News::Outcomes(outcomes) => (told_all(py, outcomes)?, none()),
         };
-        (&self.future, value, error).into_bound_py_any(py)
+        (future, value, error).into_bound_py_any(py)
     }
 }

@@ -58,6 +58,8 @@ _native.settle_in(_os.path.dirname(_os.path.abspath(__file__)), _sys.executable 
 from .future import CallFuture  # noqa: E402
 from .outcome import WorkerOutcome  # noqa: E402
 from .pool import Pool  # noqa: E402
+from .progress import Progress  # noqa: E402
+from .streams import CallStream  # noqa: E402
 from .tracing import trace_context  # noqa: E402
 
 if _TYPE_CHECKING:
@@ -72,6 +74,7 @@ __all__ = [
     "CallInfo",
     "CallOptions",
     "CallRetryEvent",
+    "CallStream",
     "CallTimeout",
     "DeadlineExceeded",
     "ErrorCode",
@@ -88,6 +91,7 @@ __all__ = [
     "PoolClosed",
     "PoolOptions",
     "ProcessPool",
+    "Progress",
     "ProtocolViolation",
     "QueueDrainEvent",
     "QueueFull",

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 from ._generated.options import Limit
 from ._generated.stats import CallInfo, FunctionInfo, Stats
@@ -20,6 +20,59 @@ def rest() -> None: ...
 def forked() -> None: ...
 def encoded(value: object, /) -> bytes: ...
 def decoded(data: bytes, /) -> Any: ...
+
+@final
+class Mark: ...
+
+NOTHING: Final[Mark]
+OVER: Final[Mark]
+
+def stream(
+    pool: Pool,
+    function: str,
+    value: object,
+    options: _Options | None,
+    fed: bool,
+    progress: Progress | None,
+    /,
+) -> tuple[Stream, Inputs | None]: ...
+def submit_fed(
+    pool: Pool,
+    function: str,
+    value: object,
+    options: _Options | None,
+    progress: Progress | None,
+    /,
+) -> tuple[Call, Inputs]: ...
+def submit_told(
+    pool: Pool,
+    function: str,
+    value: object,
+    options: _Options | None,
+    wait: bool,
+    progress: Progress,
+    /,
+) -> Call: ...
+
+@final
+class Stream:
+    def next(self, wait: bool) -> Any: ...
+    def ring(self, bell: Bell, waiter: asyncio.Future[None]) -> None: ...
+    def close(self) -> None: ...
+
+@final
+class Inputs:
+    def send(self, item: object) -> Mark | None: ...
+    def resend(self) -> Mark | None: ...
+    def ring(self, bell: Bell, waiter: asyncio.Future[None]) -> None: ...
+    def tell(self, future: PoolFuture[None]) -> None: ...
+    def finish(self) -> None: ...
+    def fail(self, why: str) -> None: ...
+
+@final
+class Progress:
+    def __new__(cls, tell: Callable[[float, float | None, str | None], object]) -> Progress: ...
+    def flush(self) -> None: ...
 
 @final
 class Subscription: ...

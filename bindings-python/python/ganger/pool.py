@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast, overload
 
-from . import _native, exit, mapping, reporting, tracing
-from ._generated.options import CallOptions, Limit, PoolOptions
+from . import _native, exit, reporting
+from ._generated.options import Limit, PoolOptions
 from .awaiting import PoolFuture
-from .future import CallFuture
+from .calling import Calling
 from .listeners import Listener, Listeners
-from .outcome import WorkerOutcome
 
 if TYPE_CHECKING:
     from ._generated import events
@@ -25,7 +23,7 @@ _Condition: TypeAlias = Literal["warm", "ready", "drained"]
 _LAST_EVENTS_S = 1.0
 
 
-class Pool:
+class Pool(Calling):
     """Worker processes of one kind with one queue.
 
     ``Pool(python="workers/", workers=4)`` takes the functions of a file, a folder or a module; ``node=``
@@ -36,7 +34,7 @@ class Pool:
     """
 
     def __init__(self, **options: Unpack[PoolOptions]) -> None:
-        self._native = _native.Pool(cast("dict[str, object]", options))
+        super().__init__(_native.Pool(cast("dict[str, object]", options)))
         self._listeners = Listeners(self._native)
         reporting.report(self._native)
         exit.remember(self._native, self)
@@ -50,96 +48,6 @@ class Pool:
     def closed(self) -> bool:
         """Whether it takes no more calls."""
         return self._native.closed
-
-    # --- calls
-
-    def call(self, function: str, value: object = None, /, **options: Unpack[CallOptions]) -> Any:
-        """Calls a function and waits for what it returns. Ctrl-C cancels the call."""
-        tracing.add_to(options)
-        if options:
-            return self._native.call(function, value, cast("dict[str, object]", options))
-        return self._native.call(function, value)
-
-    def submit(
-        self, function: str, value: object = None, /, **options: Unpack[CallOptions]
-    ) -> CallFuture[Any]:
-        """Calls a function and returns with a future to wait for, to ``await``, or to cancel.
-
-        It returns at once, unless the queue is full and ``when_full`` is ``wait``: then it waits for room,
-        but not in the thread of a running event loop, where the future alone waits.
-
-        Raises what cannot become a call: ``InvalidInput``, ``InvalidOption``, ``PoolClosed``, ``Forked``.
-        Everything else, ``QueueFull`` included, is the future's.
-        """
-        tracing.add_to(options)
-        given = cast("dict[str, object]", options) if options else None
-        wait = self._native.waits and not _is_in_loop()
-        return CallFuture(self._native.submit(function, value, given, wait))
-
-    def alloc(self, size: int, /) -> _native.Block:
-        """Memory of ``size`` bytes to fill in place with a call's input, which then copies nothing.
-
-        What is in it at first is undefined. Give it to ``call`` or ``submit`` once nothing can write it any
-        more: with a writable view left that raises ``BufferError``. If shared memory has no room, it is
-        ordinary memory, and works all the same.
-        """
-        return self._native.alloc(size)
-
-    def broadcast(
-        self, function: str, value: object = None, /, **options: Unpack[CallOptions]
-    ) -> list[WorkerOutcome]:
-        """Calls a function once on every worker that is ready now, ahead of the calls that wait.
-
-        Returns what became of each, in the order of the workers; none if no worker is ready. Ctrl-C cancels
-        all of them.
-        """
-        tracing.add_to(options)
-        outcomes = self._native.broadcast(function, value, cast("dict[str, object]", options))
-        return [WorkerOutcome(*outcome) for outcome in outcomes]
-
-    async def abroadcast(
-        self, function: str, value: object = None, /, **options: Unpack[CallOptions]
-    ) -> list[WorkerOutcome]:
-        """As ``broadcast``, without blocking the event loop. Cancelling it cancels the calls."""
-        tracing.add_to(options)
-        future = PoolFuture[Any]()
-        calls = self._native.broadcast_soon(future, function, value, cast("dict[str, object]", options))
-        future.given_up_by(lambda: self._native.cancel_all(calls))
-        return [WorkerOutcome(*outcome) for outcome in await future]
-
-    def map(
-        self,
-        function: str,
-        values: Iterable[object],
-        /,
-        *,
-        window: int | None = None,
-        **options: Unpack[CallOptions],
-    ) -> Iterator[Any]:
-        """Calls a function with each value and yields the results in order.
-
-        At most ``window`` calls are under way or waiting to be taken; by default twice as many as run at
-        once. The first error is raised where its result would be. Leaving the loop cancels the rest.
-        """
-        return mapping.in_order(
-            lambda value: self.submit(function, value, **options), values, self._window(window)
-        )
-
-    def map_unordered(
-        self,
-        function: str,
-        values: Iterable[object],
-        /,
-        *,
-        window: int | None = None,
-        **options: Unpack[CallOptions],
-    ) -> Iterator[Any]:
-        """As ``map``, with the results in the order in which they come."""
-
-        def submit(value: object) -> CallFuture[Any]:
-            return self.submit(function, value, **options)
-
-        return mapping.as_they_come(submit, values, self._window(window))
 
     # --- its state
 
@@ -321,13 +229,6 @@ class Pool:
         state = "forked" if self._native.forked else "closed" if self._native.closed else "open"
         return f"<ganger.Pool {self.name!r} {state}>"
 
-    def _window(self, window: int | None) -> int:
-        if window is None:
-            return max(2 * self._native.room, 2)
-        if window < 1:
-            raise ValueError(f"window is {window}, but must be at least 1")
-        return window
-
     def _wait_until(self, what: _Condition, workers: int | None, timeout: Limit | None) -> None:
         if not self._native.wait_until(what, workers, timeout):
             raise TimeoutError(f"pool {self.name!r} is not {what} after {timeout}")
@@ -346,18 +247,6 @@ class Pool:
             from asyncio import to_thread
 
             await to_thread(self._hear_out)
-
-
-def _is_in_loop() -> bool:
-    """Whether an event loop runs on this thread, which waiting would stop."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None:
-        return False
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _count(workers: int | None) -> int | None:
