@@ -29,6 +29,8 @@ struct Held {
     end: Option<Outcome>,
     /// Taken out since the worker was last told that it may go on.
     used: usize,
+    /// What the function returned beside its items.
+    value: Option<Py<PyAny>>,
     /// The app has left: there is nothing more for it, not even an error.
     left: bool,
 }
@@ -87,6 +89,11 @@ impl Stream {
         })
     }
 
+    /// What the function returned beside its items, once it is over; told once.
+    fn value(&self) -> Option<Py<PyAny>> {
+        self.held().value.take()
+    }
+
     /// Has the bell rung for a reader that waits when there is something to take; at once if there is.
     fn ring(&self, bell: &Bell, waiter: Py<PyAny>) {
         let ringer = bell.ringer();
@@ -128,9 +135,11 @@ impl Stream {
 
     fn ended<'py>(&self, py: Python<'py>, end: Outcome) -> PyResult<Bound<'py, PyAny>> {
         match end {
-            Err(failure) if !self.held().left => Err(error::exception(py, &failure)),
-            Ok(_) | Err(_) => Ok(Marks::of(py)?.over(py)),
+            Err(failure) if !self.held().left => return Err(error::exception(py, &failure)),
+            Err(_) => {}
+            Ok(value) => self.held().value = Some(decode::reply(py, &value)?.unbind()),
         }
+        Ok(Marks::of(py)?.over(py))
     }
 
     /// Until something has come, or for as long as Ctrl-C may go unnoticed. An exception from a signal's handler gives the call up.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 import support
-from ganger import CallFuture, GangerError, Pool
+from ganger import CallFuture, GangerError, Pool, Progress
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ROOT / "tests" / "behavior" / "workers"
@@ -57,10 +58,16 @@ class Play:
             if "stats" in step:
                 self.await_stats(step["stats"])
                 continue
+            if "stream" in step:
+                if self.language not in step.get("not_for", ()):
+                    self.read(step)
+                continue
             together = step.get("together", [step])
             calls = [call for call in together if self.language not in call.get("not_for", ())]
-            for call, future in [(call, self.submit(call)) for call in calls]:
+            for call, (future, told) in [(call, self.submit(call)) for call in calls]:
                 self.check(call, future)
+                if "progress" in call:
+                    assert told[-1]._asdict() == call["progress"]
 
     def await_stats(self, wanted: dict[str, Any]) -> None:
         support.eventually(lambda: self.stats(wanted) == wanted, f"stats are {wanted}")
@@ -75,12 +82,38 @@ class Play:
             found[name] = value
         return found
 
-    def submit(self, call: dict[str, Any]) -> CallFuture[Any]:
+    def submit(self, call: dict[str, Any]) -> tuple[CallFuture[Any], list[Progress]]:
+        told: list[Progress] = []
+        future = self.pool.submit(call["call"], self.input(call), **self.more(call, told))
+        return future, told
+
+    def read(self, step: dict[str, Any]) -> None:
+        told: list[Progress] = []
+        with self.pool.stream(step["stream"], self.input(step), **self.more(step, told)) as stream:
+            wanted = items_of(step["items"])
+            assert list(itertools.islice(stream, step.get("take", len(wanted)))) == wanted
+            if "error" in step:
+                with pytest.raises(GangerError) as raised:
+                    next(stream)
+                self.check_error(step["error"], raised.value)
+            elif "take" not in step:
+                assert list(stream) == []
+
+    def input(self, call: dict[str, Any]) -> Any:
         value: Any = call.get("input")
         if isinstance(value, dict) and "scratch" in value:
             name = cast("dict[str, str]", value)["scratch"]
-            value = str(self.scratch / name)
-        return self.pool.submit(call["call"], cast("Any", value), **call.get("options", {}))
+            return str(self.scratch / name)
+        return cast("Any", value)
+
+    def more(self, call: dict[str, Any], told: list[Progress]) -> dict[str, Any]:
+        """Options, and what else goes along with a call."""
+        found = dict(call.get("options", {}))
+        if "inputs" in call:
+            found["inputs"] = items_of(call["inputs"])
+        if "progress" in call:
+            found["on_progress"] = told.append
+        return found
 
     def check(self, call: dict[str, Any], future: CallFuture[Any]) -> None:
         if "error" in call:
@@ -89,6 +122,9 @@ class Play:
             self.check_error(call["error"], raised.value)
             return
         result, wanted = future.result(60), call["result"]
+        if isinstance(wanted, dict) and "to" in wanted:
+            assert wanted["from"] <= result <= wanted["to"], (call, result)
+            return
         if call["call"] != "pid":
             assert result == wanted, call
             return
@@ -107,3 +143,7 @@ class Play:
                 assert error.worker["culprit"] == value
             else:
                 assert getattr(error, name) == value, (name, error)
+
+
+def items_of(noted: Any) -> list[Any]:
+    return list(range(cast("dict[str, int]", noted)["count"])) if isinstance(noted, dict) else noted

@@ -19,7 +19,8 @@ class CallStream(Iterator[T], AsyncIterator[T]):
     """What a call yields: ``for item in stream`` or ``async for item in stream``.
 
     The worker may be 64 items or 4 MiB ahead of who reads; then its function waits. An error is raised where
-    it happened: after the items that were yielded before it.
+    it happened: after the items that were yielded before it. What the function returned beside its items is
+    the value of ``yield from stream``.
 
     Left before its end — closed, forgotten, or because the one who awaits it is cancelled — it cancels the
     call: the function sees what its language has for that, and the worker is free when it is gone. One reads
@@ -38,7 +39,7 @@ class CallStream(Iterator[T], AsyncIterator[T]):
         """Waits for the next item. Ctrl-C cancels the call."""
         item = self._next(wait=True)
         if item is _native.OVER:
-            raise StopIteration
+            raise StopIteration(self._native.value())
         return cast("T", item)
 
     def __aiter__(self) -> Self:

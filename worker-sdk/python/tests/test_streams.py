@@ -73,6 +73,11 @@ CODE = """
         raise ValueError("out of tokens")
 
     @action
+    def returns(n: int):
+        yield from range(n)
+        return {"all": n}
+
+    @action
     def odd(what: str):
         try:
             yield 1
@@ -270,6 +275,8 @@ def test_items_come_in_order_and_then_the_end(host: Host, function: str) -> None
     assert host.items(function, 3) == [1, 2, 3]
     assert host.items(function, 0) == []
     assert host.items("mapped", 3) == ["0", "1", "2"]
+    assert host.result("returns", 2) == {"all": 2}
+    assert host.result("count", 2) is None
 
 
 @pytest.mark.parametrize("function", ["count", "count_async"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .context import Cancelled
+from .typed import cast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,23 +46,26 @@ class Outgoing:
 
 def produce(
     execution: Execution, call: Call, function: Function, arguments: Arguments, waiter: ThreadWaiter
-) -> None:
+) -> object:
     """On the calling thread. The generator goes on once there is credit for its next item, never before.
 
     However this ends, the generator is closed and its ``finally`` has run before the call is answered.
+    What it returns is the call's result.
     """
     outgoing = Outgoing(call)
     items = function.target(*arguments[0], **arguments[1])
     arguments = ((), {})
     try:
-        _send_all(execution, call, iter(items), outgoing, waiter)
+        return _send_all(execution, call, iter(items), outgoing, waiter)
     finally:
         close = getattr(items, "close", None)
         if close is not None:
             close()
 
 
-def _send_all(execution: Execution, call: Call, items: Any, outgoing: Outgoing, waiter: ThreadWaiter) -> None:
+def _send_all(
+    execution: Execution, call: Call, items: Any, outgoing: Outgoing, waiter: ThreadWaiter
+) -> object:
     while True:
         if not outgoing.is_open():
             waiter.wait(outgoing.is_open_or_given_up)
@@ -69,8 +73,8 @@ def _send_all(execution: Execution, call: Call, items: Any, outgoing: Outgoing, 
             raise _given_up(call)
         try:
             item = next(items)
-        except StopIteration:
-            return
+        except StopIteration as end:
+            return cast("object", end.value)
         if call.cancelled:
             raise _given_up(call)
         size = execution.send_item(call, item)
