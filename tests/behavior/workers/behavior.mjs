@@ -15,6 +15,58 @@ export function* count(to) {
   for (let n = 0; n < to; n++) yield n
 }
 
+let madeSoFar = 0
+
+export function* numbers(to) {
+  for (let n = 0; n < to; n++) {
+    madeSoFar++
+    yield n
+  }
+}
+
+// How many of these there were since this was asked before.
+export function made() {
+  const found = madeSoFar
+  madeSoFar = 0
+  return found
+}
+
+export async function sum(start, { inputs }) {
+  for await (const number of inputs) start += number
+  return start
+}
+
+export async function first(count, { inputs }) {
+  const items = []
+  while (items.length < count) items.push((await inputs.next()).value)
+  return items
+}
+
+export async function* mirror(_, { inputs }) {
+  yield* inputs
+}
+
+export function* fail_after(count) {
+  yield* numbers(count)
+  throw new TypeError('that is all')
+}
+
+export async function* die_after(count) {
+  yield* numbers(count)
+  await sleep(50)
+  die()
+}
+
+export function* wait_after(count, context) {
+  yield* numbers(count)
+  polite(undefined, context)
+}
+
+export function steps(count, context) {
+  for (let step = 1; step <= count; step++) context.progress(step, count, `step ${step}`)
+  return count
+}
+
 export function fail(text) {
   throw new TypeError(text)
 }
@@ -52,4 +104,6 @@ export function die_at_first(path, context) {
   die()
 }
 
-export const ganger = { functions: { die_at_first: { idempotent: true } } }
+const reads = { inputs: {} }
+
+export const ganger = { functions: { die_at_first: { idempotent: true }, sum: reads, first: reads, mirror: reads } }

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from ganger_worker import action, context
@@ -23,6 +23,69 @@ def add(a: float, b: float) -> float:
 @action
 def count(to: int) -> Iterator[int]:
     yield from range(to)
+
+
+made_so_far = 0
+
+
+@action
+def numbers(to: int) -> Iterator[int]:
+    """Counts what it makes, for `made`."""
+    global made_so_far
+    for number in range(to):
+        made_so_far += 1
+        yield number
+
+
+@action
+def made() -> int:
+    """How many `numbers` has made since this was asked before."""
+    global made_so_far
+    found, made_so_far = made_so_far, 0
+    return found
+
+
+@action(name="sum")
+def total(start: int, numbers: Iterator[int]) -> int:
+    for number in numbers:
+        start += number
+    return start
+
+
+@action
+def first(count: int, items: Iterator[Any]) -> list[Any]:
+    return [next(items) for _ in range(count)]
+
+
+@action
+async def mirror(items: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for item in items:
+        yield item
+
+
+@action
+def fail_after(count: int) -> Iterator[int]:
+    yield from range(count)
+    raise ValueError("that is all")
+
+
+@action
+def die_after(count: int) -> Iterator[int]:
+    yield from range(count)
+    die()
+
+
+@action
+def wait_after(count: int) -> Iterator[int]:
+    yield from range(count)
+    polite()
+
+
+@action
+def steps(count: int) -> int:
+    for step in range(1, count + 1):
+        context.progress(step, count, f"step {step}")
+    return count
 
 
 @action

@@ -18,7 +18,7 @@ type terms struct {
 }
 
 func main() {
-	worker.Run(
+	worker.Run(append(streams(),
 		worker.Function("echo", func(_ context.Context, value any) (any, error) { return value, nil }),
 		worker.Function("add", func(_ context.Context, in terms) (float64, error) { return in.A + in.B, nil }),
 		worker.StreamFunction("count", count),
@@ -45,7 +45,7 @@ func main() {
 			_, limited := worker.From(ctx).Remaining()
 			return limited, nil
 		}),
-	)
+	)...)
 }
 
 func count(_ context.Context, to int, numbers *worker.Stream[int]) error {
