@@ -44,16 +44,52 @@ async function take(play, step) {
     )
     return
   }
+  if (step.stream) {
+    if (!step.not_for?.includes(play.language)) await read(play, step)
+    return
+  }
   const calls = (step.together ?? [step]).filter((call) => !call.not_for?.includes(play.language))
-  const made = calls.map((call) => play.pool.call(call.call, input(play, call.input), camelNames(call.options)))
+  const told = calls.map(() => [])
+  const made = calls.map((call, n) => play.pool.call(call.call, input(play, call.input), more(call, told[n])))
   // Every call has somebody who looks at it, also while an earlier one is looked at.
   await Promise.allSettled(made)
-  for (const [index, call] of calls.entries()) await check(play, call, made[index])
+  for (const [index, call] of calls.entries()) {
+    await check(play, call, made[index])
+    if (call.progress) assert.deepEqual(told[index].at(-1), call.progress)
+  }
+}
+
+async function read(play, step) {
+  const stream = play.pool.stream(step.stream, input(play, step.input), more(step, []))
+  const wanted = itemsOf(step.items)
+  const items = []
+  while (items.length < (step.take ?? wanted.length)) {
+    const { done, value } = await stream.next()
+    if (done) break
+    items.push(value)
+  }
+  assert.deepEqual(items, wanted)
+  if (step.error) checkError(step.error, await failure(stream.next()))
+  else if (step.take === undefined) assert.equal((await stream.next()).done, true)
+  await stream.return()
+}
+
+// Options, and what else goes along with a call.
+function more(call, told) {
+  const found = camelNames(call.options)
+  if (call.inputs) found.inputs = itemsOf(call.inputs)
+  if (call.progress) found.onProgress = (progress) => told.push(progress)
+  return found
+}
+
+function itemsOf(noted) {
+  return Array.isArray(noted) ? noted : Array.from({ length: noted.count }, (_, n) => n)
 }
 
 async function check(play, call, made) {
   if (call.error) return checkError(call.error, await failure(made))
   const [result, wanted] = [await made, call.result]
+  if (wanted?.to) return assert.ok(result >= wanted.from && result <= wanted.to, `${call.call}: ${result}`)
   if (call.call !== 'pid') return assert.deepEqual(result, wanted)
   if (wanted.same_pid_as) assert.equal(result, play.pids[wanted.same_pid_as - 1])
   if (wanted.other_pid_than) assert.notEqual(result, play.pids[wanted.other_pid_than - 1])
