@@ -6,23 +6,22 @@ import { Awaited } from './awaited.js'
 import { Bells } from './bells.js'
 import { Call } from './call.js'
 import { type AnyFunction, abortedBefore, madeIn, refused, thrownBySeam } from './errors.js'
-import { Failure } from './failure.js'
 import { type Fed, Feed, inputsSource } from './feed.js'
-import { GangerError } from './generated/errors.js'
 import type { PoolEventName, PoolEvents } from './generated/events.js'
 import type { CloseOptions } from './generated/options.js'
 import type { CallInfo, FunctionInfo, Stats } from './generated/stats.js'
+import { callOptionsJson, invalid, nameOf, OF_BROADCAST, OF_POOL, optionsOrInvalid, refuseFlawed } from './given.js'
 import { tell } from './listeners.js'
-import { flawOf, forward } from './logger.js'
+import { forward } from './logger.js'
 import { Blocks, empty } from './memory.js'
 import { type NativeInputs, NativePool } from './native.js'
 import { optionsJson } from './options.js'
-import { outcomeApart, type PendingCall, PendingCalls } from './pending.js'
+import { resultOf, workerOutcomes } from './outcomes.js'
+import { type PendingCall, PendingCalls } from './pending.js'
 import { Reader } from './reader.js'
 import { unwatchAbort, watchAbort } from './signals.js'
 import { Stream } from './stream.js'
 import type { BroadcastOptions, CallOptions, Invitation, PoolOptions, StreamOptions, WorkerOutcome } from './surface.js'
-import { activeTrace } from './trace.js'
 import { encodeInput } from './values.js'
 
 const wakeUp = Symbol('wakeUp')
@@ -103,7 +102,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     let calls: number[] = []
     const giveUp = (): void => this.#native.cancelAll(calls)
     try {
-      const json = callOptionsJson(nameOf(fn), options)
+      const json = callOptionsJson(nameOf(fn), options, OF_BROADCAST)
       if (signal?.aborted) throw abortedBefore(signal, fn)
       const { bytes, length, encoding } = encodeInput(input, fn)
       const block = this.#blocks.find(bytes)
@@ -317,25 +316,6 @@ interface Submitted {
   pending: PendingCall
 }
 
-function resultOf<T>(outcome: unknown, from: AnyFunction): T {
-  if (outcome instanceof Failure) throw madeIn(from, outcome.error())
-  return outcome as T
-}
-
-/** Throws if some outcome did not come because of the signal. */
-function workerOutcomes<T>(list: unknown[], fn: string, signal: AbortSignal | undefined): WorkerOutcome<T>[] {
-  return Array.from({ length: list.length / 3 }, (_, index) => {
-    const worker = list[3 * index] as number
-    const outcome = (reason?: { cause: unknown }) => outcomeApart(list, 3 * index, { fn, reason })
-    const came = outcome()
-    if (!(came instanceof Failure)) return { worker, status: 'fulfilled', value: came as T }
-    const reason = came.error()
-    if (signal?.aborted && reason instanceof GangerError && reason.code === 'CANCELLED')
-      return resultOf(outcome({ cause: signal.reason }), workerOutcomes)
-    return { worker, status: 'rejected', reason }
-  })
-}
-
 /** Outside of the pool, so that what the seam holds on to does not hold the pool. */
 function waker(pool: WeakRef<{ [wakeUp](): void }>): () => void {
   return () => pool.deref()?.[wakeUp]()
@@ -357,41 +337,4 @@ function followListeners(pool: Pool, native: NativePool): void {
   emitter.on('removeListener', (name: string | symbol) => {
     if (typeof name === 'string' && name !== 'warning' && emitter.listenerCount(name) === 0) native.listen(name, false)
   })
-}
-
-function nameOf(fn: unknown): string {
-  if (typeof fn === 'string') return fn
-  throw refused('INVALID_INPUT', `the name of a function is text, not ${typeof fn}`)
-}
-
-/** What is ours of the options of a call, and of a pool; core has the rest. */
-const OF_CALL: ReadonlySet<string> = new Set(['signal', 'inputs', 'onProgress'])
-const OF_POOL: ReadonlySet<string> = new Set(['logger'])
-
-/** Null for no options at all, which is the usual case. */
-function callOptionsJson(fn: string, options: object | null | undefined): string | null {
-  const trace = activeTrace()
-  if (trace === undefined && (options === undefined || options === null)) return null
-  return optionsOrInvalid(options ?? {}, fn, OF_CALL, trace)
-}
-
-function optionsOrInvalid(
-  options: object,
-  fn: string | null = null,
-  ...how: [ReadonlySet<string>?, Record<string, string>?]
-): string {
-  try {
-    return optionsJson(options, ...how)
-  } catch (error) {
-    throw invalid(error, fn)
-  }
-}
-
-function refuseFlawed(logger: unknown): void {
-  const flaw = flawOf(logger)
-  if (flaw !== undefined) throw refused('INVALID_OPTION', flaw, null, { option: 'logger' })
-}
-
-function invalid(error: unknown, fn: string | null = null): unknown {
-  return error instanceof TypeError ? refused('INVALID_OPTION', error.message, fn) : thrownBySeam(error)
 }
