@@ -252,12 +252,13 @@ fn an_allocator_that_lies_harms_nobody() {
             "{body}"
         );
     }
-    let frees = format!(
+    let mut host = Host::start(&bare(&format!(
         r#"{serve} (func (export "ganger_alloc") (param i32) (result i32) (i32.const 1024))
-        (func (export "ganger_free") (param i32 i32) {spin})"#
-    );
-    let mut host = Host::start(&bare(&frees));
+        (func (export "ganger_free") (param i32 i32)
+          (call $progress (f64.const 0) (f64.const 1) (i32.const 0) (i32.const 0)) {spin})"#
+    )));
     let seq = host.call_bytes("x", &[1; 100]);
+    assert_eq!(host.data.expect(Kind::Progress).seq, seq, "it gives the input back, without end");
     host.cancel(seq);
     assert_eq!(host.bytes(seq), b"", "the result was there before");
     let seq = host.call_bytes("x", &[]);
@@ -269,7 +270,8 @@ fn bare(code: &str) -> std::path::PathBuf {
     let contract = r#"{\"ganger\":1,\"encoding\":\"bytes\",\"functions\":[{\"name\":\"x\"}]}"#;
     let length = contract.replace('\\', "").len();
     host::file(format!(
-        r#"(module (memory (export "memory") 1) (data (i32.const 8) "{contract}")
+        r#"(module (import "ganger" "progress" (func $progress (param f64 f64 i32 i32)))
+        (memory (export "memory") 1) (data (i32.const 8) "{contract}")
         (func (export "ganger_contract") (result i64) (i64.const {})) {code})"#,
         (8_u64 << 32) + length as u64
     ))
