@@ -195,7 +195,7 @@ pub(crate) fn module(functions: &[&str], code: &str) -> PathBuf {
 pub(crate) fn text(contract: &serde_json::Value, code: &str) -> String {
     let contract = contract.to_string();
     let (length, contract) = (contract.len(), contract.replace('\\', "\\\\").replace('"', "\\\""));
-    let imports = IMPORTS.iter().filter(|import| code.contains(import.split(' ').nth(3).unwrap()));
+    let imports = IMPORTS.iter().filter(|import| code.contains(import.split(' ').nth(4).unwrap()));
     let imports: String = imports.copied().collect();
     format!(
         r#"(module {imports}
