@@ -51,6 +51,7 @@ impl Lane {
                 Ok(0) => return None,
                 Ok(count) => self.decoder.buffer().extend_from_slice(&piece[..count]),
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => panic!("nothing came: {error}"),
             }
         }
