@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// The first argument that makes an app act as its own shim.
+pub use ganger_shim::MARKER;
+
 /// Makes this app its own shim, so that no `ganger-shim` has to be installed beside it. Call it before anything else in
 /// `main`: a process that Ganger starts from this executable acts as the shim in there and never returns.
 pub fn run_if_asked() {

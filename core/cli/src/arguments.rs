@@ -20,6 +20,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Calls one function and prints its result as JSON
     Call(CallArguments),
+    /// Checks that a worker keeps every rule of the protocol
+    Check(CheckArguments),
     /// Lists the functions of a worker
     Functions(FunctionsArguments),
 }
@@ -49,6 +51,25 @@ pub(crate) struct CallArguments {
     /// Print neither what the worker says nor how far the call is
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// Speaks the protocol to a worker in any language and says, rule by rule of SPEC.md, whether the worker keeps it. It starts the worker some
+/// sixty times and calls none of its functions but those named check_…, which SPEC.md lists: the more of them the worker has, the more is checked.
+#[derive(Debug, Args)]
+#[command(override_usage = "ganger check [OPTIONS] -- COMMAND…", after_help = CHECK_EXIT_CODES)]
+pub(crate) struct CheckArguments {
+    /// Tell as JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Check this rule only, such as 17; may be given several times
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) rule: Vec<u8>,
+    /// How long to wait for each thing that the worker should do
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) timeout: String,
+    /// The program that is the worker, and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) command: Vec<String>,
 }
 
 /// Starts one worker and asks it. Nothing is called.
@@ -112,5 +133,12 @@ Exit codes:
   3    the worker did not start, died or broke the protocol
   124  the call took too long
   130  it was interrupted with Ctrl-C (143: by SIGTERM)";
+
+const CHECK_EXIT_CODES: &str = "\
+Exit codes:
+  0  no rule is broken
+  1  a rule is broken
+  2  the command line makes no sense
+  3  the program cannot be started";
 
 const EXIT_CODES: &str = "`ganger COMMAND --help` says more, exit codes included.";

@@ -26,6 +26,12 @@ pub(crate) enum Failure {
     /// What the worker answered is no value that could be shown.
     #[error("the result cannot be shown: {0}")]
     Unshowable(String),
+    /// The worker to be checked is no program that runs.
+    #[error("{0}")]
+    NotStarted(String),
+    /// What the check has already told.
+    #[error("the worker breaks rules of the protocol")]
+    RulesBroken,
     /// Somebody has had enough.
     #[error("{0}: the call was cancelled")]
     Interrupted(Signal),
@@ -40,7 +46,8 @@ impl Failure {
         match self {
             Failure::Usage(_) | Failure::Worker(_) | Failure::Input(_) => USAGE,
             Failure::Call(error) => code_of(error.code),
-            Failure::Unshowable(_) => FUNCTION,
+            Failure::Unshowable(_) | Failure::RulesBroken => FUNCTION,
+            Failure::NotStarted(_) => WORKER,
             Failure::Interrupted(Signal::Interrupt) => 130,
             Failure::Interrupted(Signal::Terminate) => 143,
             // What a shell shows for SIGPIPE.
@@ -51,9 +58,12 @@ impl Failure {
 
     /// Writes it to stderr, with the worker's own report and what to do about it.
     pub(crate) fn tell(&self) {
-        if let Failure::Output(error) = self
-            && error.kind() == io::ErrorKind::BrokenPipe
-        {
+        let told = match self {
+            Failure::Output(error) => error.kind() == io::ErrorKind::BrokenPipe,
+            Failure::RulesBroken => true,
+            _ => false,
+        };
+        if told {
             return;
         }
         let mut stderr = io::stderr().lock();

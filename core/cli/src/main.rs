@@ -2,6 +2,7 @@
 
 mod arguments;
 mod call;
+mod check;
 mod failure;
 mod functions;
 mod home;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     home::find(arguments.own_python);
     let done = match arguments.command {
         Command::Call(arguments) => call::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),
     };
     match done {

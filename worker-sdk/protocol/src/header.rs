@@ -154,7 +154,9 @@ impl Header {
         self.length.saturating_sub(self.body_length as u64)
     }
 
-    pub(crate) fn read(bytes: &[u8; HEADER_LENGTH]) -> Self {
+    /// Reads a header as it is, whatever it says.
+    #[must_use]
+    pub fn read(bytes: &[u8; HEADER_LENGTH]) -> Self {
         let [l0, l1, l2, l3, l4, l5, l6, l7, b0, b1, b2, b3, kind, flags, _, _, seq @ ..] = *bytes;
         Self {
             length: u64::from_le_bytes([l0, l1, l2, l3, l4, l5, l6, l7]),

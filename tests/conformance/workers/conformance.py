@@ -1,0 +1,97 @@
+"""The functions that `ganger check` looks for, in Python (SPEC chapter 11)."""
+
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, TypedDict
+
+from ganger_worker import action, context, shutdown, startup
+
+
+class Numbered(TypedDict):
+    number: int
+
+
+class Counted(TypedDict):
+    count: int
+    bytes: int
+    fail: bool
+
+
+@startup
+def check_start() -> None:
+    if os.environ.get("GANGER_CHECK") == "fail":
+        raise RuntimeError("told to fail")
+    context.log.info("start-up")
+
+
+@shutdown
+def check_end() -> None:
+    print("shutdown")
+
+
+@action
+def check_hooks() -> None: ...
+
+
+@action
+def check_echo(value: Any) -> Any:
+    return value
+
+
+@action
+def check_bytes(count: int) -> bytes:
+    return bytes(count)
+
+
+@action
+def check_fail(text: str) -> None:
+    raise ValueError(text)
+
+
+@action
+def check_number(number: int) -> int:
+    return number
+
+
+@action
+def check_odd() -> object:
+    return object()
+
+
+@action
+def check_context() -> dict[str, Any]:
+    remaining = context.remaining
+    return {
+        "attempt": context.attempt,
+        "remaining_ms": None if remaining is None else remaining * 1000,
+        "trace": dict(context.trace),
+    }
+
+
+@action
+def check_say(text: str) -> None:
+    context.log.warning(text)
+    context.progress(1, 2, "half")
+    print(text)
+
+
+@action
+def check_wait() -> None:
+    context.progress(0)
+    for _ in range(30_000):
+        context.check()
+        time.sleep(0.002)
+
+
+@action
+def check_exit(code: int) -> None:
+    os._exit(code)
+
+
+@action
+def check_count(count: int, bytes: int, fail: bool) -> Iterator[Any]:
+    for number in range(count):
+        yield b"\0" * bytes if bytes else number
+    if fail:
+        raise ValueError("no more")
