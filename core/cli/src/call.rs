@@ -1,5 +1,7 @@
 //! `ganger call`: one call of one function.
 
+use std::future::poll_fn;
+
 use ganger::options::{CallOptions, Surface};
 use ganger::{Call, Contract, Reply};
 use ganger_protocol::message::FunctionKind;
@@ -10,6 +12,7 @@ use crate::failure::Failure;
 use crate::host::{Host, with_pool};
 use crate::input;
 use crate::output::Output;
+use crate::progress::ProgressLine;
 use crate::worker::{WorkerError, pool_options};
 
 /// Does what the command line says.
@@ -18,16 +21,16 @@ pub(crate) fn run(arguments: &CallArguments) -> Result<(), Failure> {
     let pool = pool_options(words.worker, &arguments.worker)?;
     let options = call_options(arguments.timeout.as_deref())?;
     let input = input::read(words.input, arguments.raw)?;
-    let call = Call { options, ..Call::new(words.function, input) };
+    let progress = if arguments.quiet { None } else { ProgressLine::new() };
+    let on_progress = progress.as_ref().and_then(ProgressLine::observer);
+    let call = Call { options, on_progress, ..Call::new(words.function, input) };
     let output = Output::new(arguments.raw);
     with_pool(pool, arguments.quiet, async |host| {
-        let streams = yields_many(&host.functions().await?, words.function);
-        let reply = made(host, call).await?;
-        if streams {
-            output.items(reply.encoding, &reply.payload)
-        } else {
-            output.result(reply.encoding, &reply.payload)
+        if yields_many(&host.functions().await?, words.function) {
+            return streamed(host, call, output).await;
         }
+        let reply = made(host, call).await?;
+        output.result(reply.encoding, &reply.payload)
     })
 }
 
@@ -74,6 +77,26 @@ async fn made(host: &mut Host, call: Call) -> Result<Reply, Failure> {
         signal = host.interrupts.next() => Err(Failure::Interrupted(signal)),
     }
 }
+
+/// Each item is written as it comes; a reader who leaves cancels the call.
+async fn streamed(host: &mut Host, call: Call, output: Output) -> Result<(), Failure> {
+    let stream = host.pool.stream(call);
+    loop {
+        let batch = tokio::select! {
+            batch = poll_fn(|context| stream.poll_take(context, MOST_ITEMS_AT_ONCE)) => batch,
+            signal = host.interrupts.next() => return Err(Failure::Interrupted(signal)),
+        };
+        for item in batch.items {
+            output.item(item.encoding, &item.payload)?;
+        }
+        if let Some(end) = batch.end {
+            return Ok(end.map(drop)?);
+        }
+    }
+}
+
+/// What is written before Ctrl-C is looked for again.
+const MOST_ITEMS_AT_ONCE: usize = 64;
 
 /// A worker of one file knows `convert` as `prices.convert`, too.
 fn yields_many(contracts: &[Contract], function: &str) -> bool {

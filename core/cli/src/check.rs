@@ -27,8 +27,9 @@ use verdicts::Verdicts;
 
 /// Does what the command line says. Whether every rule was kept is the exit code's to say.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
-    let patience = duration::parse(&arguments.timeout)
-        .ok_or_else(|| Failure::Usage(format!("--timeout is {:?}, but must be a time such as 10s", arguments.timeout)))?;
+    let patience = duration::parse(&arguments.timeout).ok_or_else(|| {
+        Failure::Usage(format!("--timeout is {:?}, but must be a time such as 10s", arguments.timeout))
+    })?;
     let mut bench = Bench::new(arguments.command.clone(), patience);
     let verdicts = check(&mut bench, &arguments.rule)?;
     let mut stdout = io::stdout().lock();

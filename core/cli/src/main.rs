@@ -11,6 +11,7 @@ mod input;
 mod interrupt;
 mod json;
 mod output;
+mod progress;
 mod signature;
 mod worker;
 

@@ -28,13 +28,9 @@ impl Output {
         self.write(&value(encoding, payload)?, self.indented)
     }
 
-    /// The list of what a function yielded, a line each.
-    pub(crate) fn items(self, encoding: Encoding, payload: &[u8]) -> Result<(), Failure> {
-        let value = value(encoding, payload)?;
-        if let Value::List(items) = &value {
-            return items.iter().try_for_each(|item| self.write(item, false));
-        }
-        self.write(&value, false)
+    /// One of many, on a line of its own.
+    pub(crate) fn item(self, encoding: Encoding, payload: &[u8]) -> Result<(), Failure> {
+        self.write(&value(encoding, payload)?, false)
     }
 
     fn write(self, value: &Value, indented: bool) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! `ganger call` and `ganger functions` as a shell sees them: what they print where, and their exit codes.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -121,6 +121,18 @@ fn a_stream_is_a_line_an_item() {
     let place = Place::new();
     place.call(&["count", "3"]).gives("0\n1\n2\n");
     place.call(&["prices.count", "2"]).gives("0\n1\n");
+}
+
+#[test]
+fn a_reader_who_leaves_ends_an_endless_stream() {
+    let place = Place::new();
+    let mut child = place.command(&["call", "prices.py", "count", "1000000000"]).spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    drop(reader);
+    assert_eq!(line, "0\n");
+    assert_eq!(child.wait().unwrap().code(), Some(141));
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
 use ganger_protocol::message::SharedMemory;
@@ -53,13 +53,7 @@ impl Arenas {
 
     /// What WELCOME says of them.
     pub(super) fn described() -> SharedMemory {
-        SharedMemory {
-            input_fd: 5,
-            result_fd: 6,
-            input_size: SIZE,
-            result_size: SIZE,
-            threshold: THRESHOLD,
-        }
+        SharedMemory { input_fd: 5, result_fd: 6, input_size: SIZE, result_size: SIZE, threshold: THRESHOLD }
     }
 
     /// Puts an input where the worker finds it.

@@ -27,7 +27,11 @@ pub(super) fn accept(listener: &UnixListener, process: &mut Process, patience: D
             Err(error) => return Err(Breach::new(11, EXPECTED, error.to_string())),
         }
         if let Some(exit) = process.exit() {
-            return Err(Breach::new(11, EXPECTED, format!("the end, {exit:?}, stderr {:?}", process.stderr())));
+            return Err(Breach::new(
+                11,
+                EXPECTED,
+                format!("the end, {exit:?}, stderr {:?}", process.stderr()),
+            ));
         }
         if Instant::now() > until {
             return Err(Breach::new(11, EXPECTED, "none"));

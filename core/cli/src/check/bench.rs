@@ -113,10 +113,8 @@ impl Bench {
         let address = folder.path().join("endpoint");
         let listener = UnixListener::bind(&address).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
-        let variables = vec![
-            ("GANGER_ENDPOINT", address.display().to_string()),
-            ("GANGER_TOKEN", TOKEN.to_owned()),
-        ];
+        let variables =
+            vec![("GANGER_ENDPOINT", address.display().to_string()), ("GANGER_TOKEN", TOKEN.to_owned())];
         let start = Start { argv: &self.argv, variables, descriptors: Vec::new() };
         let mut process = Process::start(&start).map_err(cannot)?;
         let first = super::attach::accept(&listener, &mut process, self.patience)?;

@@ -6,19 +6,31 @@ use ganger_protocol::message::{
     Credit, ErrorReport, Hello, Log, MAX_CAUSES, MAX_MESSAGE_LENGTH, MAX_TRACEBACK_LENGTH, Progress, Ready,
     Release, code,
 };
-use ganger_protocol::{Assembler, BodyError, Direction, Encoding, Flags, Frame, FrameError, Kind, Lane, Limits};
+use ganger_protocol::{
+    Assembler, BodyError, Direction, Encoding, Flags, Frame, FrameError, Kind, Lane, Limits,
+    STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS,
+};
 
 use super::arenas::Arenas;
 use super::breach::{Breach, Kept, Rule, ensure};
 use super::describe::describe;
+
+/// A call under way.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Its input was a pickle, and so may its result be.
+    pickled: bool,
+    /// What it may still send of items, and of their bytes.
+    items: i64,
+    bytes: i64,
+}
 
 /// The book of one link.
 #[derive(Debug)]
 pub(super) struct Ledger {
     said_hello: bool,
     said_ready: bool,
-    /// Calls under way, and whether their input was a pickle.
-    open: BTreeMap<u64, bool>,
+    open: BTreeMap<u64, Open>,
     ended: BTreeSet<u64>,
     pings: BTreeSet<u64>,
     assembler: Assembler,
@@ -42,14 +54,18 @@ impl Ledger {
 
     /// The host has sent this.
     pub(super) fn sent(&mut self, frame: &Frame) {
-        match frame.kind {
-            Kind::Call => {
-                self.open.insert(frame.seq, frame.flags.encoding() == Some(Encoding::Pickle5));
-            }
-            Kind::Ping => {
-                self.pings.insert(frame.seq);
-            }
-            _ => {}
+        if frame.kind == Kind::Call {
+            let pickled = frame.flags.encoding() == Some(Encoding::Pickle5);
+            let (items, bytes) = (STREAM_CREDIT_ITEMS.into(), STREAM_CREDIT_BYTES as i64);
+            self.open.insert(frame.seq, Open { pickled, items, bytes });
+        } else if frame.kind == Kind::Ping {
+            self.pings.insert(frame.seq);
+        } else if frame.kind == Kind::Credit
+            && let Some(call) = self.open.get_mut(&frame.seq)
+        {
+            let credit = Credit::decode(&frame.body).unwrap_or_default();
+            call.items += i64::from(credit.items);
+            call.bytes += credit.bytes as i64;
         }
     }
 
@@ -100,7 +116,7 @@ impl Ledger {
         }
         let (length, limit) = (frame.payload.len() as u64, self.max_payload);
         ensure(length <= limit, 6, &format!("payloads of {limit} bytes at most"), || describe(frame))?;
-        let pickled = self.open.get(&frame.seq).copied().unwrap_or_default();
+        let pickled = self.open.get(&frame.seq).is_some_and(|call| call.pickled);
         match frame.flags.encoding() {
             Some(Encoding::MessagePack | Encoding::Raw) => Ok(()),
             Some(Encoding::Pickle5) => {
@@ -113,20 +129,28 @@ impl Ledger {
     /// What a frame is about must be under way.
     fn about(&mut self, frame: &Frame) -> Kept {
         let seq = frame.seq;
-        match frame.kind {
-            Kind::Pong => {
-                let known = self.pings.remove(&seq);
-                return ensure(known, 34, "PONG with the seq of a PING, once", || describe(frame));
-            }
-            Kind::Result | Kind::Error | Kind::Item | Kind::Progress => {}
-            Kind::Log if seq != 0 => {}
-            _ => return Ok(()),
+        if frame.kind == Kind::Pong {
+            let known = self.pings.remove(&seq);
+            return ensure(known, 34, "PONG with the seq of a PING, once", || describe(frame));
         }
-        if frame.kind == Kind::Error && seq == 0 {
+        let of_call = match frame.kind {
+            Kind::Result | Kind::Item | Kind::Progress => true,
+            Kind::Error | Kind::Log => seq != 0,
+            _ => false,
+        };
+        if !of_call {
             return Ok(());
         }
         ensure(!self.ended.contains(&seq), 8, "nothing about a call that has ended", || describe(frame))?;
         ensure(self.open.contains_key(&seq), 7, "the seq of a call that is under way", || describe(frame))?;
+        if frame.kind == Kind::Item
+            && let Some(call) = self.open.get_mut(&seq)
+        {
+            let came = || format!("an ITEM with credit of {} items and {} bytes", call.items, call.bytes);
+            ensure(call.items > 0 && call.bytes > 0, 49, "no ITEM without credit", came)?;
+            call.items -= 1;
+            call.bytes -= frame.payload.len() as i64;
+        }
         if matches!(frame.kind, Kind::Result | Kind::Error) {
             self.open.remove(&seq);
             self.ended.insert(seq);
@@ -156,7 +180,9 @@ fn check_hello(frame: &Frame) -> Kept {
         && hello.pid != 0
         && !hello.sdk.is_empty()
         && !hello.language.is_empty();
-    ensure(complete, 11, "HELLO with min_version, max_version, sdk, language and pid", || format!("{hello:?}"))
+    ensure(complete, 11, "HELLO with min_version, max_version, sdk, language and pid", || {
+        format!("{hello:?}")
+    })
 }
 
 fn check_report(frame: &Frame) -> Kept {

@@ -161,6 +161,12 @@ impl Link {
         Ok(self.waiting.iter().filter(|(_, frame)| wanted(frame)).count())
     }
 
+    /// What came of a kind and was not asked for.
+    pub(super) fn heard_of(&mut self, kind: Kind) -> Vec<Frame> {
+        let of_kind = self.waiting.iter().filter(|(_, frame)| frame.kind == kind);
+        of_kind.map(|(_, frame)| frame.clone()).collect()
+    }
+
     // ---- how it ends
 
     /// Waits for the end; what it says until then counts.

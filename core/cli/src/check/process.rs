@@ -134,8 +134,7 @@ impl Collected {
 fn spawn(start: &Start<'_>, prints: [BorrowedFd<'_>; 2]) -> io::Result<Pid> {
     let own = c_string(std::env::current_exe()?.into_os_string())?;
     let numbers = 3..3 + start.descriptors.len() as i32;
-    let mut arguments: Vec<OsString> =
-        [MARKER, "exec", "--parent"].iter().map(OsString::from).collect();
+    let mut arguments: Vec<OsString> = [MARKER, "exec", "--parent"].iter().map(OsString::from).collect();
     arguments.push(std::process::id().to_string().into());
     if !start.descriptors.is_empty() {
         let kept: Vec<String> = numbers.clone().map(|number| number.to_string()).collect();
@@ -143,8 +142,9 @@ fn spawn(start: &Start<'_>, prints: [BorrowedFd<'_>; 2]) -> io::Result<Pid> {
     }
     arguments.push("--".into());
     arguments.extend(start.argv.iter().map(OsString::from));
-    let argv: Vec<CString> =
-        std::iter::once(Ok(own.clone())).chain(arguments.into_iter().map(c_string)).collect::<Result<_, _>>()?;
+    let argv: Vec<CString> = std::iter::once(Ok(own.clone()))
+        .chain(arguments.into_iter().map(c_string))
+        .collect::<Result<_, _>>()?;
     let mut actions = PosixSpawnFileActions::init()?;
     actions.add_open(0, "/dev/null", OFlag::O_RDONLY, Mode::empty())?;
     let theirs = prints.into_iter().zip(1..3).chain(start.descriptors.iter().copied().zip(numbers));

@@ -69,5 +69,12 @@ pub(super) const RULES: &[RuleRow] = &[
     rule(46, "does without shared memory where there is no room"),
     rule(47, "reads pickles with buffers beside them"),
     unseen(48, "keeps what functions write to pickled buffers to itself", "it is not seen from outside"),
-    rule(49, "hides its lanes from its children"),
+    rule(49, "keeps items in order, and within their credit"),
+    rule(50, "gives credit in time for what it reads"),
+    rule(51, "ignores items that nobody reads"),
+    rule(52, "cancels who waits for items or credit"),
+    rule(53, "says that an item is too large or does not fit"),
+    rule(54, "gives the memory of items back"),
+    unseen(55, "reads items for who wants a list", "the host's affair"),
+    rule(56, "hides its lanes from its children"),
 ];

@@ -4,6 +4,7 @@ mod calls;
 mod cancels;
 mod chunks;
 mod frames;
+mod inputs;
 mod life;
 mod memory;
 mod payloads;
@@ -52,7 +53,9 @@ impl Need {
         };
         let (met, what) = match self {
             Need::Function(name) => (contract(name).is_some(), format!("the function {name}")),
-            Need::Streams => (bench.streams == Some(true), "the function check_count, which streams".to_owned()),
+            Need::Streams => {
+                (bench.streams == Some(true), "the function check_count, which streams".to_owned())
+            }
             Need::NoStreams => {
                 (bench.streams == Some(false), "the function check_count, which does not stream".to_owned())
             }
@@ -79,6 +82,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Trial> {
         payloads::TRIALS,
         cancels::TRIALS,
         streams::TRIALS,
+        inputs::TRIALS,
         life::TRIALS,
         memory::TRIALS,
     ]

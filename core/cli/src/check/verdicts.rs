@@ -102,7 +102,8 @@ impl Verdicts {
     }
 
     fn counts(&self, asked_for: &[Rule]) -> (usize, usize, usize) {
-        let count = |wanted: fn(&Verdict<'_>) -> bool| rows(asked_for).filter(|row| wanted(&self.of(row))).count();
+        let count =
+            |wanted: fn(&Verdict<'_>) -> bool| rows(asked_for).filter(|row| wanted(&self.of(row))).count();
         (
             count(|verdict| *verdict == Verdict::Kept),
             count(|verdict| matches!(verdict, Verdict::Broken(_))),

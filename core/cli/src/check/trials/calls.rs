@@ -74,7 +74,8 @@ fn takes_arguments(bench: &Bench) -> Kept {
     let arguments = Value::List(vec![Value::List(vec![7.into()]), Value::Map(Vec::new())]);
     let call = Frame::new(Kind::Call, seq).with_body(body);
     link.send(Lane::Data, &call.with_payload(Encoding::MessagePack, arguments.encode()));
-    let frame = link.answer(18, "RESULT 7, or INVALID_INPUT, for check_echo with the arguments [7], {}", seq)?;
+    let frame =
+        link.answer(18, "RESULT 7, or INVALID_INPUT, for check_echo with the arguments [7], {}", seq)?;
     let value = Value::decode(&frame.payload);
     let fits = frame.kind == Kind::Error || value.is_ok_and(|value| value == Value::Integer(7));
     ensure(fits, 18, "7, the one positional argument", || describe(&frame))?;

@@ -59,9 +59,12 @@ fn stops_a_cancelled_call(bench: &Bench) -> Kept {
         link.cancel(seq);
         link.cancel(seq);
         let answer = link.answer(25, "the end of a cancelled call", seq)?;
-        ensure(is_cancelled(&answer) || answer.kind == Kind::Result, 25, "ERROR CANCELLED, or RESULT", || {
-            describe(&answer)
-        })?;
+        ensure(
+            is_cancelled(&answer) || answer.kind == Kind::Result,
+            25,
+            "ERROR CANCELLED, or RESULT",
+            || describe(&answer),
+        )?;
         link.ping(28)?;
     }
     link.finish()

@@ -107,7 +107,8 @@ fn writes_its_answer_before_it_ends(bench: &Bench) -> Kept {
 
 fn send(link: &mut Link, bench: &Bench, encoding: Encoding, payload: &'static [u8]) -> u64 {
     let call = link.call_frame(&bench.function("check_echo"), &Value::Nil);
-    let call = Frame { payload: Bytes::from_static(payload), flags: call.flags.with_encoding(encoding), ..call };
+    let call =
+        Frame { payload: Bytes::from_static(payload), flags: call.flags.with_encoding(encoding), ..call };
     link.send(Lane::Data, &call);
     call.seq
 }

@@ -12,7 +12,7 @@ use crate::check::link::Link;
 pub(super) const TRIALS: &[Trial] = &[
     trial(&[2, 3, 4, 5, 11, 13, 35], &[], comes_up_and_stops),
     trial(&[11], &[], attaches),
-    trial(&[49], &[Need::Linux], hides_its_lanes),
+    trial(&[56], &[Need::Linux], hides_its_lanes),
     trial(&[5, 41], &[], reads_a_short_and_a_rich_welcome),
     trial(&[12], &[], refuses_a_version_that_it_did_not_offer),
     trial(&[1, 12], &[], ends_when_nobody_welcomes_it),
@@ -39,7 +39,7 @@ fn hides_its_lanes(bench: &Bench) -> Kept {
     let (mut link, hello) = bench.greeted(&Setup::default())?;
     hear_ready(&mut link)?;
     for number in [3, 4] {
-        close_on_exec(49, hello.pid, number)?;
+        close_on_exec(56, hello.pid, number)?;
     }
     link.finish()
 }

@@ -1,9 +1,9 @@
-//! Streams both ways, and the credit that bounds them.
+//! Items that a function yields, and the credit that bounds them.
 
 use std::time::Duration;
 
-use ganger_protocol::message::{Credit, code};
-use ganger_protocol::{Encoding, Frame, Kind, Lane, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS, Value};
+use ganger_protocol::message::{FunctionKind, code};
+use ganger_protocol::{Frame, Kind, Lane, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS, Value};
 
 use super::cancels::is_cancelled;
 use super::payloads::decoded;
@@ -14,11 +14,10 @@ use crate::check::describe::describe;
 use crate::check::link::Link;
 
 pub(super) const TRIALS: &[Trial] = &[
-    trial(&[29], &[Need::Streams], yields_items_in_order),
-    trial(&[29, 30], &[Need::Streams, Need::Function("check_echo")], waits_for_credit),
+    trial(&[29, 49], &[Need::Streams], yields_items_in_order),
+    trial(&[29, 30, 49, 52], &[Need::Streams, Need::Function("check_echo")], waits_for_credit),
     trial(&[29], &[Need::Streams], counts_bytes_too),
-    trial(&[29], &[Need::Streams], fails_after_its_items),
-    trial(&[29], &[Need::Inputs("check_sum")], gives_credit_as_it_reads),
+    trial(&[49], &[Need::Streams], fails_after_its_items),
     trial(&[31], &[Need::NoStreams], lists_what_it_cannot_stream),
 ];
 
@@ -79,33 +78,14 @@ fn fails_after_its_items(bench: &Bench) -> Kept {
     for _ in 0..3 {
         item(&mut link, seq)?;
     }
-    link.error(29, seq, code::CALL_FAILED)?;
-    link.finish()
-}
-
-fn gives_credit_as_it_reads(bench: &Bench) -> Kept {
-    let mut link = bench.ready(&Setup::default())?;
-    let seq = link.call(&bench.function("check_sum"), &Value::Nil);
-    let mut credit = STREAM_CREDIT_ITEMS;
-    for number in 0..300_i64 {
-        if credit == 0 {
-            let given = link.wait(29, "CREDIT for the items that it has read", |_, frame| {
-                frame.kind == Kind::Credit && frame.seq == seq
-            })?;
-            credit += Credit::decode(&given.body).unwrap_or_default().items;
-            ensure(credit > 0, 29, "CREDIT of some items", || describe(&given))?;
-        }
-        let input = Frame::new(Kind::Input, seq);
-        link.send(Lane::Data, &input.with_payload(Encoding::MessagePack, Value::Integer(number).encode()));
-        credit -= 1;
-    }
-    link.send(Lane::Data, &Frame::new(Kind::InputEnd, seq));
-    let sum = link.result(29, seq)?;
-    ensure(decoded(&sum) == Some(Value::Integer(300 * 299 / 2)), 29, "the sum of all items", || describe(&sum))?;
+    link.error(49, seq, code::CALL_FAILED)?;
     link.finish()
 }
 
 fn lists_what_it_cannot_stream(bench: &Bench) -> Kept {
+    let says = bench.functions.iter().find(|contract| contract.name == bench.function("check_count"));
+    let value = says.is_some_and(|contract| contract.kind == FunctionKind::Value);
+    ensure(value, 31, "the kind value in the contract of check_count", || "the kind stream".to_owned())?;
     let mut link = bench.ready(&Setup::default())?;
     let seq = count(&mut link, bench, 3, 0, false);
     let list = link.result(31, seq)?;
