@@ -17,12 +17,14 @@ mod verdicts;
 mod wire;
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ganger::options::duration;
 
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use bench::{Bench, Setup, hear_ready};
+use trials::Trial;
 use verdicts::Verdicts;
 
 /// Does what the command line says. Whether every rule was kept is the exit code's to say.
@@ -48,28 +50,65 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
 fn check(bench: &mut Bench, asked_for: &[u8]) -> Result<Verdicts, Failure> {
     let mut verdicts = Verdicts::default();
     if let Err(breach) = acquaint(bench)? {
-        verdicts.breaks(breach);
+        verdicts.gives_up(breach);
         return Ok(verdicts);
     }
     match trials::streams(bench) {
         Ok(streams) => bench.streams = streams,
         Err(breach) => verdicts.breaks(breach),
     }
-    for trial in trials::all() {
-        if !asked_for.is_empty() && !trial.shows.iter().any(|rule| asked_for.contains(rule)) {
-            continue;
-        }
-        if let Some(what) = trial.needs.iter().find_map(|need| need.missing(bench)) {
-            verdicts.lacks(trial, &what);
-            continue;
-        }
-        match (trial.run)(bench) {
-            Ok(()) => verdicts.keeps(trial),
-            Err(breach) => verdicts.breaks(breach),
+    let wanted =
+        |trial: &&Trial| asked_for.is_empty() || trial.shows.iter().any(|rule| asked_for.contains(rule));
+    let trials: Vec<&Trial> = trials::all().filter(wanted).collect();
+    for (trial, end) in trials.iter().zip(hold(bench, &trials)) {
+        match end {
+            End::Kept => verdicts.keeps(trial),
+            End::Broken(breach) => verdicts.breaks(breach),
+            End::Lacking(what) => verdicts.lacks(trial, &what),
         }
     }
     Ok(verdicts)
 }
+
+/// How a trial ended.
+#[derive(Debug)]
+enum End {
+    Kept,
+    Broken(breach::Breach),
+    Lacking(String),
+}
+
+/// A few trials at a time: they mostly wait for a worker to start or to end. The ends are in the order of the trials.
+fn hold(bench: &Bench, trials: &[&Trial]) -> Vec<End> {
+    let next = AtomicUsize::new(0);
+    let hold_some = || {
+        let mut ends = Vec::new();
+        while let Some((place, trial)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|place| Some((place, trials.get(place)?)))
+        {
+            ends.push((place, held(bench, trial)));
+        }
+        ends
+    };
+    let mut ends: Vec<(usize, End)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(hold_some)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a trial does not panic")).collect()
+    });
+    ends.sort_by_key(|(place, _)| *place);
+    ends.into_iter().map(|(_, end)| end).collect()
+}
+
+fn held(bench: &Bench, trial: &Trial) -> End {
+    match trial.needs.iter().find_map(|need| need.missing(bench)) {
+        Some(what) => End::Lacking(what),
+        None => match (trial.run)(bench) {
+            Ok(()) => End::Kept,
+            Err(breach) => End::Broken(breach),
+        },
+    }
+}
+
+const AT_A_TIME: usize = 4;
 
 /// Learns who the worker is and what it offers.
 fn acquaint(bench: &mut Bench) -> Result<breach::Kept, Failure> {

@@ -11,6 +11,7 @@ use ganger_protocol::{Frame, Kind, Lane, VERSION};
 
 use super::arenas::Arenas;
 use super::breach::{Breach, Kept, ensure};
+use super::describe::describe;
 use super::ledger::Ledger;
 use super::link::Link;
 use super::process::{Process, Start, keep_low_descriptors_free};
@@ -140,7 +141,10 @@ pub(super) fn hear_hello(link: &mut Link) -> Kept<Hello> {
 }
 
 pub(super) fn hear_ready(link: &mut Link) -> Kept<Vec<Contract>> {
-    let frame = link.wait(13, "READY on data", |_, frame| frame.kind == Kind::Ready)?;
+    let wanted =
+        |_: Lane, frame: &Frame| frame.kind == Kind::Ready || (frame.kind == Kind::Error && frame.seq == 0);
+    let frame = link.wait(13, "READY on data", wanted)?;
+    ensure(frame.kind == Kind::Ready, 13, "READY on data", || describe(&frame))?;
     Ok(Ready::decode(&frame.body).unwrap_or_default().functions)
 }
 

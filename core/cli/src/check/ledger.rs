@@ -76,6 +76,11 @@ impl Ledger {
         })?;
         self.order(lane, &frame)?;
         check_body(&frame)?;
+        let between = self.assembler.is_under_way(frame.seq)
+            && matches!(frame.kind, Kind::Item | Kind::Result | Kind::Error);
+        ensure(!between, 49, "nothing of a call's items or end between the pieces of an ITEM", || {
+            describe(&frame)
+        })?;
         let Some(mut frame) = self.assembler.accept(frame).map_err(chunk_breach)? else { return Ok(None) };
         self.payload(&mut frame)?;
         self.about(&frame)?;
@@ -147,7 +152,7 @@ impl Ledger {
             && let Some(call) = self.open.get_mut(&seq)
         {
             let came = || format!("an ITEM with credit of {} items and {} bytes", call.items, call.bytes);
-            ensure(call.items > 0 && call.bytes > 0, 49, "no ITEM without credit", came)?;
+            ensure(call.items > 0 && call.bytes > 0, 29, "no ITEM without credit", came)?;
             call.items -= 1;
             call.bytes -= frame.payload.len() as i64;
         }

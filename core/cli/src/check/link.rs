@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use ganger_protocol::message::{Call, Cancel, Credit, ErrorReport, Release, Stop};
-use ganger_protocol::{Encoding, Frame, Kind, Lane, VIOLATION_EXIT_CODE, Value};
+use ganger_protocol::{Encoding, Frame, HEADER_LENGTH, Header, Kind, Lane, VIOLATION_EXIT_CODE, Value};
 
 use super::breach::{Breach, Kept, Rule, ensure};
 use super::describe::{cut, describe};
@@ -145,13 +145,21 @@ impl Link {
         Ok(report)
     }
 
-    /// The worker proves that calls can run.
+    /// The worker proves that calls can run. If it has ended, `rule` is what it did not bear.
     pub(super) fn ping(&mut self, rule: Rule) -> Kept {
         let seq = self.next_seq();
         self.send(Lane::Data, &Frame::new(Kind::Ping, seq));
-        self.wait(rule, "PONG", |_, frame| frame.kind == Kind::Pong && frame.seq == seq).map(drop)
+        let pong = |_: Lane, frame: &Frame| frame.kind == Kind::Pong && frame.seq == seq;
+        let came = self.wait(34, "PONG", pong).map(drop);
+        came.map_err(
+            |breach| if breach.rule == 34 && self.has_ended() { Breach { rule, ..breach } } else { breach },
+        )
     }
 
+    /// Whether its process is gone.
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.process.exit().is_some()
+    }
     /// Hears for a while, and counts the frames that are wanted, those that wait included.
     pub(super) fn count(&mut self, span: Duration, wanted: impl Fn(&Frame) -> bool) -> Kept<usize> {
         let until = Instant::now() + span;
@@ -191,14 +199,17 @@ impl Link {
     /// What ends a trial well: whatever was still under way would come now.
     pub(super) fn finish(mut self) -> Kept {
         self.stop();
-        self.exits_with(35, 0)
+        self.exits_with(35, 0)?;
+        let printed = self.process.stdout() + &self.process.stderr();
+        ensure(!has_frame(printed.as_bytes()), 2, "no frames among what it prints", || cut(&printed))
     }
 
     /// It has seen a violation (R40).
     pub(super) fn refuses(mut self, rule: Rule, what: &str) -> Kept {
         let expected = format!("the end with exit code 70 after {what}");
         let exit = self.exit(rule, &expected)?;
-        ensure(exit == Exit::Code(VIOLATION_EXIT_CODE), rule, &expected, || self.ending(exit))?;
+        // It did see the violation.
+        ensure(exit == Exit::Code(VIOLATION_EXIT_CODE), 40, &expected, || self.ending(exit))?;
         let said = self.process.stderr();
         let line = format!("a line on stderr about {what}");
         ensure(!said.trim().is_empty(), 40, &line, || "nothing".to_owned())
@@ -243,3 +254,15 @@ impl Link {
 }
 
 const MOMENT: Duration = Duration::from_secs(1);
+
+/// Whether something that is printed looks like the header of a frame.
+fn has_frame(printed: &[u8]) -> bool {
+    printed.windows(HEADER_LENGTH).any(|bytes| {
+        let header = Header::read(bytes.try_into().expect("windows are as long as asked for"));
+        bytes[14..16] == [0, 0]
+            && Kind::from_u8(header.kind).is_some()
+            && u64::from(header.body_length) <= header.length
+            && header.length < 1 << 24
+            && header.seq < 1 << 24
+    })
+}

@@ -64,7 +64,7 @@ pub(super) const RULES: &[RuleRow] = &[
     rule(41, "ignores what later versions may add"),
     rule(42, "agrees on shared memory, and hides it from its children"),
     rule(43, "follows references, and only those within an arena"),
-    rule(44, "gives the input's memory back with its answer"),
+    unseen(44, "lets go of the input's memory with its answer", "it is not seen from outside"),
     rule(45, "leaves memory alone that it lent to the host"),
     rule(46, "does without shared memory where there is no room"),
     rule(47, "reads pickles with buffers beside them"),

@@ -14,6 +14,8 @@ use super::trials::Trial;
 pub(super) struct Verdicts {
     kept: Vec<Rule>,
     broken: BTreeMap<Rule, Vec<Breach>>,
+    /// Nothing could be tried.
+    hopeless: bool,
     /// What a trial lacked, by rule.
     lacking: BTreeMap<Rule, String>,
 }
@@ -34,6 +36,12 @@ impl Verdicts {
 
     pub(super) fn breaks(&mut self, breach: Breach) {
         self.broken.entry(breach.rule).or_default().push(breach);
+    }
+
+    /// The worker does not even come up.
+    pub(super) fn gives_up(&mut self, breach: Breach) {
+        self.hopeless = true;
+        self.breaks(breach);
     }
 
     /// A trial could not be held for want of something.
@@ -98,7 +106,9 @@ impl Verdicts {
             return Verdict::Kept;
         }
         let lacking = self.lacking.get(&row.number).map(String::as_str);
-        Verdict::Unchecked(row.unseen.or(lacking).unwrap_or("its trial broke another rule").to_owned())
+        let otherwise =
+            if self.hopeless { "the worker did not come up" } else { "its trial broke another rule" };
+        Verdict::Unchecked(row.unseen.or(lacking).unwrap_or(otherwise).to_owned())
     }
 
     fn counts(&self, asked_for: &[Rule]) -> (usize, usize, usize) {

@@ -16,7 +16,7 @@ const MEMORY: Need = Need::SharedMemory;
 
 pub(super) const TRIALS: &[Trial] = &[
     trial(&[42], &[MEMORY, Need::Linux], hides_its_arenas),
-    trial(&[43, 44, 46], &[MEMORY, Need::Linux, Need::Function("check_echo")], finds_inputs_in_memory),
+    trial(&[43, 46], &[MEMORY, Need::Linux, Need::Function("check_echo")], finds_inputs_in_memory),
     trial(&[43, 45, 46], &[MEMORY, Need::Linux, Need::Function("check_bytes")], leaves_lent_blocks_alone),
     trial(&[43], &[MEMORY, Need::Linux], refuses_references_to_nowhere),
     trial(&[47], &[Need::Python, Need::Function("check_echo")], reads_pickles_with_buffers),

@@ -30,7 +30,7 @@ fn yields_items_in_order(bench: &Bench) -> Kept {
     for number in 0..10 {
         let item = item(&mut link, seq)?;
         let same = decoded(&item) == Some(Value::Integer(number));
-        ensure(same, 29, &format!("the item {number}"), || describe(&item))?;
+        ensure(same, 49, &format!("the item {number}"), || describe(&item))?;
     }
     link.result(29, seq)?;
     link.finish()

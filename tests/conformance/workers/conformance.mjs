@@ -1,0 +1,55 @@
+// The functions that `ganger check` looks for, in JavaScript (SPEC chapter 11).
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { action, shutdown, startup } from 'ganger-worker'
+
+startup((context) => {
+  context.log.info('start-up')
+  if (process.env.GANGER_CHECK === 'fail') throw new Error('told to fail')
+})
+
+shutdown(() => console.log('shutdown'))
+
+export const check_hooks = () => null
+export const check_echo = (value) => value
+export const check_bytes = (count) => Buffer.alloc(count)
+export const check_odd = () => Symbol('odd')
+
+export function check_fail(text) {
+  throw new RangeError(text)
+}
+
+const numbered = { type: 'object', properties: { number: { type: 'integer' } }, required: ['number'] }
+export const check_number = action({ input: numbered }, ({ number }) => number)
+
+export const check_context = (_, context) => ({
+  attempt: context.attempt,
+  remaining_ms: context.remaining ?? null,
+  trace: context.trace,
+})
+
+export function check_say(text, context) {
+  context.log.warn(text)
+  context.progress(1, 2, 'half')
+  console.log(text)
+}
+
+export async function check_wait(_, context) {
+  context.progress(0)
+  await sleep(60_000, undefined, { signal: context.signal })
+}
+
+export function check_exit(code) {
+  process.exit(code)
+}
+
+export function* check_count({ count, bytes, fail }) {
+  for (let number = 0; number < count; number++) yield bytes ? Buffer.alloc(bytes) : number
+  if (fail) throw new Error('no more')
+}
+
+export const check_sum = action({ inputs: {} }, async (_, { inputs }) => {
+  let sum = 0
+  for await (const number of inputs) sum += number
+  return sum
+})
