@@ -155,7 +155,8 @@ test-portable: venv programs
 programs: venv
 	@cargo build --quiet -p ganger-shim -p ganger-wasm -p behavior-worker
 	@if $(HAVE_GO); then \
-	  $(GO) build -C tests/behavior/workers/go -o "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/go/behavior-worker" .; fi
+	  for program in behavior conformance; do \
+	    folder=$${program#behavior}; $(GO) build -C tests/behavior/workers/go -o "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/go/$$program-worker" "./$$folder" || exit 1; done; fi
 
 # ---- set-up ---------------------------------------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ class Breakable(afternoon.Worker):
         return [{"name": name, "kind": kinds.get(name, "value"), "inputs": inputs.get(name)} for name in FUNCTIONS]
 
     def welcome(self, welcome: dict[str, Any]) -> None:
-        if breaks("R41-keys") and "something_new" in welcome:
+        if breaks("R5-keys") and "something_new" in welcome:
             raise Violation("something new")
         if breaks("R5-default") and "pool" not in welcome:
             raise Violation("a pool without a name")
@@ -174,7 +174,7 @@ class Breakable(afternoon.Worker):
     def watch_control(self) -> None:
         while True:
             frame = self.control.read()
-            if breaks("R13-twice") and frame.kind == afternoon.WELCOME and self.welcomed.is_set():
+            if breaks("R40-welcome") and frame.kind == afternoon.WELCOME and self.welcomed.is_set():
                 continue
             if (frame.kind == afternoon.WELCOME) == self.welcomed.is_set() and frame.kind in afternoon.ON_CONTROL:
                 raise Violation("WELCOME comes first, and once")
@@ -336,7 +336,7 @@ class BreakableLane(Lane):
         if kind == READY and breaks("R13"):
             super().send(PONG, 1)
         super().send(kind, seq, body, payload, flags)
-        if kind in (RESULT, ERROR) and breaks("R8") or kind == READY and breaks("R13-ready"):
+        if kind in (RESULT, ERROR) and breaks("R8") or kind == READY and breaks("R13-twice"):
             super().send(kind, seq, body, payload, flags)
 
     def send_odd_pong(self, seq: int) -> None:
@@ -398,7 +398,7 @@ def never_gone() -> NoReturn:
 
 def odd_fields(frame: Frame, *kinds: tuple[type, ...]) -> list[Any]:
     body = afternoon.unpack(frame.body, 64, lenient=True) if frame.body else []
-    if breaks("R41-fields") and isinstance(body, list) and len(body) > len(kinds):
+    if breaks("R5-fields") and isinstance(body, list) and len(body) > len(kinds):
         raise Violation("too many fields")
     return ORIGINAL_FIELDS(frame, *kinds)
 

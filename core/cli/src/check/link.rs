@@ -201,15 +201,21 @@ impl Link {
         self.stop();
         self.exits_with(35, 0)?;
         let printed = self.process.stdout() + &self.process.stderr();
-        ensure(!has_frame(printed.as_bytes()), 2, "no frames among what it prints", || cut(&printed))
+        ensure(!has_frame(printed.as_bytes()), 2, "no frames among what it prints", || {
+            format!("{:?}", cut(&printed))
+        })
     }
 
-    /// It has seen a violation (R40).
+    /// It has seen a violation (R40). One that goes on, or ends well, has not.
     pub(super) fn refuses(mut self, rule: Rule, what: &str) -> Kept {
         let expected = format!("the end with exit code 70 after {what}");
-        let exit = self.exit(rule, &expected)?;
-        // It did see the violation.
-        ensure(exit == Exit::Code(VIOLATION_EXIT_CODE), 40, &expected, || self.ending(exit))?;
+        let exit = self.exit(rule, &expected);
+        let exit = exit.map_err(|breach| match breach.rule == rule {
+            true => breach,
+            false => Breach::new(rule, &expected, format!("something else: {breach}")),
+        })?;
+        let broken = if exit == Exit::Code(0) { rule } else { 40 };
+        ensure(exit == Exit::Code(VIOLATION_EXIT_CODE), broken, &expected, || self.ending(exit))?;
         let said = self.process.stderr();
         let line = format!("a line on stderr about {what}");
         ensure(!said.trim().is_empty(), 40, &line, || "nothing".to_owned())

@@ -65,7 +65,7 @@ impl Verdicts {
                 Verdict::Unchecked(why) => format!("{name:<4}--    {} (not checked: {why})", row.text),
             }
         };
-        let mut lines: Vec<String> = rows(asked_for).map(line).collect();
+        let mut lines: Vec<String> = self.rows(asked_for).map(line).collect();
         let (kept, broken, unchecked) = self.counts(asked_for);
         lines.push(format!("{kept} rules kept, {broken} broken, {unchecked} not checked"));
         lines
@@ -91,11 +91,19 @@ impl Verdicts {
             "sdk": hello.sdk,
             "sdk_version": hello.sdk_version,
             "language": hello.language,
-            "rules": rows(asked_for).map(told).collect::<Vec<_>>(),
+            "rules": self.rows(asked_for).map(told).collect::<Vec<_>>(),
             "kept": kept,
             "broken": broken,
             "unchecked": unchecked,
         })
+    }
+
+    /// Those asked for, and whichever were found broken on the way.
+    fn rows(&self, asked_for: &[Rule]) -> impl Iterator<Item = &'static RuleRow> {
+        let wanted = |row: &&RuleRow| {
+            asked_for.is_empty() || asked_for.contains(&row.number) || self.broken.contains_key(&row.number)
+        };
+        RULES.iter().filter(wanted)
     }
 
     fn of(&self, row: &RuleRow) -> Verdict<'_> {
@@ -112,18 +120,15 @@ impl Verdicts {
     }
 
     fn counts(&self, asked_for: &[Rule]) -> (usize, usize, usize) {
-        let count =
-            |wanted: fn(&Verdict<'_>) -> bool| rows(asked_for).filter(|row| wanted(&self.of(row))).count();
+        let count = |wanted: fn(&Verdict<'_>) -> bool| {
+            self.rows(asked_for).filter(|row| wanted(&self.of(row))).count()
+        };
         (
             count(|verdict| *verdict == Verdict::Kept),
             count(|verdict| matches!(verdict, Verdict::Broken(_))),
             count(|verdict| matches!(verdict, Verdict::Unchecked(_))),
         )
     }
-}
-
-fn rows(asked_for: &[Rule]) -> impl Iterator<Item = &'static RuleRow> + use<'_> {
-    RULES.iter().filter(|row| asked_for.is_empty() || asked_for.contains(&row.number))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::check::link::Link;
 
 pub(super) const TRIALS: &[Trial] = &[
     trial(&[4], &[], ignores_reserved_bytes_and_unknown_flags),
-    trial(&[5, 41], &[], ignores_what_bodies_have_beyond),
+    trial(&[5], &[], ignores_what_bodies_have_beyond),
     trial(&[5], &[], reads_an_empty_stop),
     trial(&[5], &[], reads_bodies_64_levels_deep),
     trial(&[41], &[], skips_unknown_kinds),
