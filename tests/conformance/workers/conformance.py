@@ -2,20 +2,10 @@
 
 import os
 import time
-from collections.abc import AsyncIterator, Iterator
-from typing import Any, TypedDict
+from collections.abc import Iterator
+from typing import Any
 
 from ganger_worker import action, context, shutdown, startup
-
-
-class Numbered(TypedDict):
-    number: int
-
-
-class Counted(TypedDict):
-    count: int
-    bytes: int
-    fail: bool
 
 
 @startup
@@ -95,3 +85,8 @@ def check_count(count: int, bytes: int, fail: bool) -> Iterator[Any]:
         yield b"\0" * bytes if bytes else number
     if fail:
         raise ValueError("no more")
+
+
+@action
+def check_sum(numbers: Iterator[int]) -> int:
+    return sum(numbers)

@@ -84,7 +84,9 @@ fn ignores_items_that_nobody_reads(bench: &Bench) -> Kept {
 fn cancels_a_reader_that_waits(bench: &Bench) -> Kept {
     let mut link = bench.ready(&Setup::default())?;
     let seq = link.call(&bench.function("check_sum"), &Value::Nil);
-    item(&mut link, seq, 1);
+    // The credit shows that it reads.
+    (0..STREAM_CREDIT_ITEMS).for_each(|_| item(&mut link, seq, 1));
+    more_credit(&mut link, seq)?;
     link.cancel(seq);
     let answer = link.answer(52, "ERROR CANCELLED for a function that waits for items", seq)?;
     ensure(is_cancelled(&answer), 52, "ERROR CANCELLED, and no end of the items", || describe(&answer))?;
