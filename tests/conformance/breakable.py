@@ -1,7 +1,7 @@
 """A worker that keeps every rule of the protocol but the one in its environment: `BREAKS=R17`.
 
-It is the worker of SPEC's chapter 11 with all that it may do without: hooks, streams both ways, shared memory. `ganger check` must find each
-break, and name the rule.
+It is the worker of SPEC's chapter 11 with all that it may do without: hooks, streams both ways, shared
+memory. `ganger check` must find each break, and name the rule.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "worker-sdk" / "protocol" / "afternoon"))
 
+from messagepack import DEEPEST_VALUE, pack, unpack
+
 import worker as afternoon
-from messagepack import DEEPEST_VALUE, Malformed, Odd, pack, unpack
 from worker import (
     CANCEL,
     CREDIT,
@@ -140,7 +141,12 @@ class Breakable(afternoon.Worker):
         except RuntimeError as error:
             if breaks("R14-silent"):
                 os._exit(1)
-            report = {"code": "START_FAILED", "type": "RuntimeError", "message": str(error), "language": LANGUAGE}
+            report = {
+                "code": "START_FAILED",
+                "type": "RuntimeError",
+                "message": str(error),
+                "language": LANGUAGE,
+            }
             self.data.send(ERROR, 0, report)
             os._exit(0 if breaks("R14") else 1)
 
@@ -151,7 +157,9 @@ class Breakable(afternoon.Worker):
             self.data.send(LOG, 0, ["info", "worker", "start-up"])
         kinds = {"check_count": "value" if LISTS and not breaks("R31") else "stream"}
         inputs = {"check_sum": {}}
-        return [{"name": name, "kind": kinds.get(name, "value"), "inputs": inputs.get(name)} for name in FUNCTIONS]
+        return [
+            {"name": name, "kind": kinds.get(name, "value"), "inputs": inputs.get(name)} for name in FUNCTIONS
+        ]
 
     def welcome(self, welcome: dict[str, Any]) -> None:
         if breaks("R5-keys") and "something_new" in welcome:
@@ -176,7 +184,9 @@ class Breakable(afternoon.Worker):
             frame = self.control.read()
             if breaks("R40-welcome") and frame.kind == afternoon.WELCOME and self.welcomed.is_set():
                 continue
-            if (frame.kind == afternoon.WELCOME) == self.welcomed.is_set() and frame.kind in afternoon.ON_CONTROL:
+            if (
+                frame.kind == afternoon.WELCOME
+            ) == self.welcomed.is_set() and frame.kind in afternoon.ON_CONTROL:
                 raise Violation("WELCOME comes first, and once")
             if frame.kind == afternoon.WELCOME:
                 self.welcome(entries(frame))
@@ -232,10 +242,8 @@ class Breakable(afternoon.Worker):
 
     def perform(self, call: Streaming, frame: Frame) -> None:
         call.begin()
-        if breaks("R16"):
-            with self.one_at_a_time:
-                return super().perform(call, self.fetched(frame))
-        super().perform(call, self.fetched(frame))
+        with self.one_at_a_time if breaks("R16") else threading.Lock():
+            super().perform(call, self.fetched(frame))
 
     # ---- shared memory
 
@@ -258,17 +266,19 @@ class Breakable(afternoon.Worker):
         if breaks("R6"):
             self.max_payload = 4 << 30
         if not (self.shared and isinstance(value, bytes) and len(value) >= self.shared["threshold"]):
-            return super().answer(call, value)
+            super().answer(call, value)
+            return
         offset = 0 if breaks("R45") else max((at + size for at, size in self.lent.items()), default=0)
-        if offset + len(value) > self.shared["result_size"]:
-            if breaks("R46"):
-                return self.fail(call.seq, "CALL_FAILED", "MemoryError", "no room")
-            return super().answer(call, value)
-        os.pwrite(self.shared["result_fd"], value, offset)
-        self.lent[offset] = len(value)
-        numbers = (1, offset, len(value))
-        reference = b"".join(number.to_bytes(8, "little") for number in numbers)
-        self.data.send(RESULT, call.seq, payload=reference, flags=RAW | SHARED)
+        if offset + len(value) <= self.shared["result_size"]:
+            os.pwrite(self.shared["result_fd"], value, offset)
+            self.lent[offset] = len(value)
+            numbers = (1, offset, len(value))
+            reference = b"".join(number.to_bytes(8, "little") for number in numbers)
+            self.data.send(RESULT, call.seq, payload=reference, flags=RAW | SHARED)
+        elif breaks("R46"):
+            self.fail(call.seq, "CALL_FAILED", "MemoryError", "no room")
+        else:
+            super().answer(call, value)
 
     # ---- answers
 
@@ -301,7 +311,7 @@ class BreakableLane(Lane):
     def read(self) -> Frame:
         while True:
             length, body_length, kind, flags, reserved, seq = afternoon.HEADER.unpack(self.take(24))
-            self.check(length, body_length, kind, flags, reserved)
+            self.check(length, body_length, kind, reserved)
             body, payload = self.take(min(body_length, length)), self.take(max(0, length - body_length))
             if kind in self.kinds:
                 return Frame(kind, flags, seq, body, payload)
@@ -310,7 +320,7 @@ class BreakableLane(Lane):
             if breaks("R41") or (flags & afternoon.CRITICAL and not breaks("R40-critical")):
                 raise Violation(f"a frame of the unknown kind {kind}")
 
-    def check(self, length: int, body_length: int, kind: int, flags: int, reserved: int) -> None:
+    def check(self, length: int, body_length: int, kind: int, reserved: int) -> None:
         if body_length > length and not breaks("R4-read"):
             raise Violation("a header with more body than frame")
         if body_length > 16 << 20 and not breaks("R6-body"):
@@ -320,7 +330,9 @@ class BreakableLane(Lane):
         if breaks("R5-body") and kind == afternoon.PING and body_length:
             raise Violation("a body")
 
-    def send(self, kind: int, seq: int = 0, body: object = None, payload: bytes = b"", flags: int = 0) -> None:
+    def send(
+        self, kind: int, seq: int = 0, body: object = None, payload: bytes = b"", flags: int = 0
+    ) -> None:
         if kind == HELLO and breaks("R11"):
             super().send(CREDIT, 1, [1, 1])
         if kind == HELLO and isinstance(body, dict):
@@ -328,7 +340,8 @@ class BreakableLane(Lane):
         if kind in DROPPED.get(BROKEN, ()) and seq:
             return
         if kind == PONG and BROKEN in ODD_PONGS:
-            return self.send_odd_pong(seq)
+            self.send_odd_pong(seq)
+            return
         if kind in (RESULT, ERROR) and breaks("R7"):
             seq += 1000
         if kind == RESULT and breaks("R23-result"):
@@ -336,7 +349,7 @@ class BreakableLane(Lane):
         if kind == READY and breaks("R13"):
             super().send(PONG, 1)
         super().send(kind, seq, body, payload, flags)
-        if kind in (RESULT, ERROR) and breaks("R8") or kind == READY and breaks("R13-twice"):
+        if (kind in (RESULT, ERROR) and breaks("R8")) or (kind == READY and breaks("R13-twice")):
             super().send(kind, seq, body, payload, flags)
 
     def send_odd_pong(self, seq: int) -> None:
@@ -371,7 +384,11 @@ def odd_input(call: Call, frame: Frame) -> Any:
     if breaks("R23"):
         frame.flags &= ~ENCODING | RAW
     if breaks("R39"):
-        return unpack(frame.payload, DEEPEST_VALUE, lenient=True) if not frame.flags & ENCODING else frame.payload
+        return (
+            unpack(frame.payload, DEEPEST_VALUE, lenient=True)
+            if not frame.flags & ENCODING
+            else frame.payload
+        )
     if breaks("R39-value") and isinstance(value := read_input(call, frame), float):
         return round(value)
     return read_input(call, frame)
@@ -487,7 +504,7 @@ if __name__ == "__main__":
     if BROKEN in ("R1", "R36"):
         afternoon.gone = never_gone
     if breaks("R7-rising"):
-        Breakable.highest = property(lambda self: 0, lambda self, value: None)
+        Breakable.highest = property(lambda _self: 0, lambda _self, _value: None)
     if breaks("R40"):
         os_exit = os._exit
         os._exit = lambda code: os_exit(1 if code == 70 else code)

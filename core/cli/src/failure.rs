@@ -50,20 +50,14 @@ impl Failure {
             Failure::NotStarted(_) => WORKER,
             Failure::Interrupted(Signal::Interrupt) => 130,
             Failure::Interrupted(Signal::Terminate) => 143,
-            // What a shell shows for SIGPIPE.
-            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 141,
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => NOBODY_READS,
             Failure::Output(_) => FUNCTION,
         }
     }
 
     /// Writes it to stderr, with the worker's own report and what to do about it.
     pub(crate) fn tell(&self) {
-        let told = match self {
-            Failure::Output(error) => error.kind() == io::ErrorKind::BrokenPipe,
-            Failure::RulesBroken => true,
-            _ => false,
-        };
-        if told {
+        if matches!(self, Failure::RulesBroken) || self.exit_code() == NOBODY_READS {
             return;
         }
         let mut stderr = io::stderr().lock();
@@ -131,3 +125,5 @@ const USAGE: u8 = 2;
 const WORKER: u8 = 3;
 /// As `timeout(1)` has it.
 const TOO_LONG: u8 = 124;
+/// What a shell shows for SIGPIPE.
+const NOBODY_READS: u8 = 141;

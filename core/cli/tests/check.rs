@@ -115,7 +115,7 @@ fn each_broken_rule_is_found_and_named() {
         }
     };
     std::thread::scope(|scope| {
-        (0..3).for_each(|_| drop(scope.spawn(work)));
+        (0..5).for_each(|_| drop(scope.spawn(work)));
     });
     let missed = missed.into_inner().unwrap();
     assert!(missed.is_empty(), "{}", missed.join("\n"));

@@ -132,7 +132,7 @@ fn a_reader_who_leaves_ends_an_endless_stream() {
     reader.read_line(&mut line).unwrap();
     drop(reader);
     assert_eq!(line, "0\n");
-    assert_eq!(child.wait().unwrap().code(), Some(141));
+    assert_eq!(child.wait().unwrap().code(), Some(141), "whoever read has gone");
 }
 
 #[test]

@@ -48,7 +48,7 @@ def pack(value: object, path: str = "$") -> bytes:
 
 
 def unpack(data: bytes, deepest: int, lenient: bool = False) -> Any:
-    """The one value that bytes are. `lenient` takes extensions and odd keys, which bodies may have where nobody looks (R5)."""
+    """The one value that bytes are. `lenient` takes extensions and odd keys: bodies may have such (R5)."""
     reader = Reader(data, deepest, lenient)
     value = reader.value(0)
     if reader.at != len(data):
@@ -81,7 +81,9 @@ class Reader:
         if mark <= 0x8F or mark in (0xDE, 0xDF):
             return self.map(mark & 15 if mark <= 0x8F else self.number(LENGTHS[(mark - 0xDD) * 2]), depth + 1)
         if mark <= 0x9F or mark in (0xDC, 0xDD):
-            return self.list(mark & 15 if mark <= 0x9F else self.number(LENGTHS[(mark - 0xDB) * 2]), depth + 1)
+            return self.list(
+                mark & 15 if mark <= 0x9F else self.number(LENGTHS[(mark - 0xDB) * 2]), depth + 1
+            )
         if mark <= 0xBF or mark in (0xD9, 0xDA, 0xDB):
             length = mark & 31 if mark <= 0xBF else self.number(LENGTHS[1 << (mark - 0xD9)])
             return self.text(self.take(length))

@@ -89,7 +89,9 @@ class Lane:
             gone()
         return data
 
-    def send(self, kind: int, seq: int = 0, body: object = None, payload: bytes = b"", flags: int = 0) -> None:
+    def send(
+        self, kind: int, seq: int = 0, body: object = None, payload: bytes = b"", flags: int = 0
+    ) -> None:
         packed = b"" if body is None else pack(body)
         head = HEADER.pack(len(packed) + len(payload), len(packed), kind, flags, 0, seq)
         with self.lock:
@@ -169,7 +171,13 @@ class Worker:
         self.stopping = False
 
     def run(self) -> NoReturn:
-        hello = {"min_version": 1, "max_version": 1, "sdk": "afternoon", "sdk_version": "1", "language": "python"}
+        hello = {
+            "min_version": 1,
+            "max_version": 1,
+            "sdk": "afternoon",
+            "sdk_version": "1",
+            "language": "python",
+        }
         self.control.send(HELLO, 0, {**hello, "pid": os.getpid()})
         threading.Thread(target=self.guarded, args=(self.watch_control,), daemon=True).start()
         self.welcomed.wait()
@@ -279,8 +287,9 @@ class Worker:
             if frame.seq not in self.cancelled_early:
                 self.running[frame.seq] = call
         if frame.seq not in self.running:
-            return self.fail(frame.seq, "CANCELLED", "Cancelled", "cancelled before it came")
-        threading.Thread(target=self.perform, args=(call, frame), daemon=True).start()
+            self.fail(frame.seq, "CANCELLED", "Cancelled", "cancelled before it came")
+        else:
+            threading.Thread(target=self.perform, args=(call, frame), daemon=True).start()
 
     def perform(self, call: Call, frame: Frame) -> None:
         """One call, on a thread of its own. Whatever happens, it ends with one RESULT or ERROR (R8)."""
@@ -313,8 +322,9 @@ class Worker:
         payload = value if isinstance(value, bytes) else pack(value)
         if len(payload) > self.max_payload:
             text = f"a result of {len(payload)} bytes; the host takes {self.max_payload}"
-            return self.fail(call.seq, "PAYLOAD_TOO_LARGE", "ValueError", text)
-        self.data.send(RESULT, call.seq, payload=payload, flags=RAW if raw else 0)
+            self.fail(call.seq, "PAYLOAD_TOO_LARGE", "ValueError", text)
+        else:
+            self.data.send(RESULT, call.seq, payload=payload, flags=RAW if raw else 0)
 
     def fail(self, seq: int, code: str, kind: str, message: str, **more: str) -> None:
         message = message.encode(errors="replace")[:LONGEST_MESSAGE].decode(errors="ignore")

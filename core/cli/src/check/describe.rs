@@ -5,13 +5,15 @@ use ganger_protocol::{Flags, Frame, Kind, Value};
 
 /// `ERROR NO_SUCH_FUNCTION "…" for seq 3`.
 pub(super) fn describe(frame: &Frame) -> String {
-    let what = match frame.kind {
-        Kind::Error => match ErrorReport::decode(&frame.body) {
+    let what = if frame.kind == Kind::Error {
+        match ErrorReport::decode(&frame.body) {
             Ok(report) => format!(" {} {:?}", report.code, cut(&report.message)),
             Err(error) => format!(" whose body cannot be read ({error})"),
-        },
-        Kind::Result | Kind::Item => payload(frame),
-        _ => String::new(),
+        }
+    } else if matches!(frame.kind, Kind::Result | Kind::Item) {
+        payload(frame)
+    } else {
+        String::new()
     };
     let seq = if frame.seq == 0 { String::new() } else { format!(" for seq {}", frame.seq) };
     format!("{}{what}{seq}", frame.kind)

@@ -138,11 +138,8 @@ impl Ledger {
             let known = self.pings.remove(&seq);
             return ensure(known, 34, "PONG with the seq of a PING, once", || describe(frame));
         }
-        let of_call = match frame.kind {
-            Kind::Result | Kind::Item | Kind::Progress => true,
-            Kind::Error | Kind::Log => seq != 0,
-            _ => false,
-        };
+        let of_call = matches!(frame.kind, Kind::Result | Kind::Item | Kind::Progress)
+            || (matches!(frame.kind, Kind::Error | Kind::Log) && seq != 0);
         if !of_call {
             return Ok(());
         }
@@ -165,18 +162,24 @@ impl Ledger {
 }
 
 fn check_body(frame: &Frame) -> Kept {
-    let body = &frame.body;
-    let read = match frame.kind {
-        Kind::Hello => return check_hello(frame),
-        Kind::Error => return check_report(frame),
-        Kind::Ready => Ready::decode(body).map(drop),
-        Kind::Progress => Progress::decode(body).map(drop),
-        Kind::Log => Log::decode(body).map(drop),
-        Kind::Credit => Credit::decode(body).map(drop),
-        Kind::Release if !body.is_empty() => Release::decode(body).map(drop),
-        _ => return ensure(body.is_empty(), 5, "no body with this kind", || describe(frame)),
-    };
-    read.map_err(|error| malformed(5, frame, &error))
+    type Read = fn(&[u8]) -> Result<(), BodyError>;
+    const READERS: [(Kind, Read); 5] = [
+        (Kind::Ready, |body| Ready::decode(body).map(drop)),
+        (Kind::Progress, |body| Progress::decode(body).map(drop)),
+        (Kind::Log, |body| Log::decode(body).map(drop)),
+        (Kind::Credit, |body| Credit::decode(body).map(drop)),
+        (Kind::Release, |body| Release::decode(body).map(drop)),
+    ];
+    if frame.kind == Kind::Hello {
+        return check_hello(frame);
+    }
+    if frame.kind == Kind::Error {
+        return check_report(frame);
+    }
+    match READERS.iter().find(|(kind, _)| *kind == frame.kind) {
+        Some((_, read)) => read(&frame.body).map_err(|error| malformed(5, frame, &error)),
+        None => ensure(frame.body.is_empty(), 5, "no body with this kind", || describe(frame)),
+    }
 }
 
 fn check_hello(frame: &Frame) -> Kept {
@@ -215,10 +218,14 @@ fn malformed(rule: Rule, frame: &Frame, error: &BodyError) -> Breach {
 }
 
 fn chunk_breach(error: FrameError) -> Breach {
-    let rule = match &error {
-        FrameError::ChunkTotalMissing { .. } | FrameError::ChunkSumWrong { .. } => 9,
-        FrameError::PayloadTooLarge { .. } => 6,
-        _ => 10,
+    let sums = matches!(error, FrameError::ChunkTotalMissing { .. } | FrameError::ChunkSumWrong { .. });
+    let too_large = matches!(error, FrameError::PayloadTooLarge { .. });
+    let rule = if sums {
+        9
+    } else if too_large {
+        6
+    } else {
+        10
     };
     Breach::new(rule, "pieces that add up to their total, one payload a seq at a time", error.to_string())
 }
