@@ -5,7 +5,9 @@ import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { test } from 'node:test'
 import { Stream } from 'ganger'
-import { eventually, failure, open, record, script, workers } from './support.mjs'
+import { eventually, failure, leaveNothing, open, record, script, workers } from './support.mjs'
+
+leaveNothing()
 
 const streams = { node: workers('streams.mjs') }
 const WINDOW = 64

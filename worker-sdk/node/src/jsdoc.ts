@@ -4,7 +4,6 @@
 import type { FunctionOptions, JsonSchema } from './contract.js'
 import { type Named, objectOf, typeOf } from './jsdoc-types.js'
 
-const COMMENT = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\//g
 /** What stands right behind a comment that describes a function. */
 const FUNCTION =
   /^\s*(?:\/\/[^\n]*\n\s*)*(?:export\s+)?(?:(default)\s+)?(?:async\s+)?function\b\s*\*?\s*([\w$]*)|^\s*(?:\/\/[^\n]*\n\s*)*(?:export\s+)?(?:const|let|var)\s+([\w$]+)|^\s*(?:module\.)?exports\.([\w$]+)\s*=/
@@ -25,10 +24,7 @@ interface Comment {
 export function described(source: string): Map<string, FunctionOptions> {
   const found = new Map<string, FunctionOptions>()
   if (!source.includes('/**')) return found
-  const comments = [...source.matchAll(COMMENT)].map((match) => ({
-    comment: read(match[1] as string),
-    behind: source.slice(match.index + match[0].length, match.index + match[0].length + 400),
-  }))
+  const comments = [...commentsIn(source)]
   const named = definitions(comments.map(({ comment }) => comment))
   for (const { comment, behind } of comments) {
     const match = FUNCTION.exec(behind)
@@ -36,6 +32,17 @@ export function described(source: string): Map<string, FunctionOptions> {
     if (name) found.set(name, optionsFrom(comment, named))
   }
   return found
+}
+
+/** Where a text such as `src/**` looks like a beginning, the last one before an end counts. */
+function* commentsIn(source: string): Generator<{ comment: Comment; behind: string }> {
+  let before = 0
+  for (let end = source.indexOf('*/'); end >= 0; end = source.indexOf('*/', before)) {
+    const begin = source.lastIndexOf('/**', end - 1)
+    if (begin >= before && begin + 3 <= end)
+      yield { comment: read(source.slice(begin + 3, end)), behind: source.slice(end + 2, end + 400) }
+    before = end + 2
+  }
 }
 
 function read(text: string): Comment {

@@ -149,7 +149,17 @@ test('comments', () => {
   })
   assert.deepEqual(found.get('about'), { summary: 'Only about the context.' })
   assert.deepEqual(found.get('later').input, { anyOf: [{ type: 'number' }, { type: 'null' }] })
-  for (const text of ['', '/**', '/** @param */ export function f() {}', '/** @param {{ */ export function f() {}'])
+  const odd = `const glob = 'src/**'; const all = 'a/**/b' /* plain */\n/** Says. */\nexport function f() {}\n/* no */ export function g() {}`
+  assert.deepEqual([...described(odd)], [['f', { summary: 'Says.' }]])
+  assert.equal(described(`/** ${'long '.repeat(1e6)}*/ export function f() {}`).size, 1)
+  for (const text of [
+    '',
+    '/**',
+    '*/ /**',
+    '/***/ export function f() {}',
+    '/** @param */ export function f() {}',
+    '/** @param {{ */ export function f() {}',
+  ])
     assert.doesNotThrow(() => described(text))
 })
 
