@@ -85,7 +85,7 @@ export interface NativePool {
 }
 
 interface NativeModule {
-  NativePool: new (options: string, wake: () => void) => NativePool
+  NativePool: new (options: string, wake: () => void, isMainThread: boolean) => NativePool
   prepare(home: string, interpreter: string): void
   detach(buffer: ArrayBuffer): void
 }

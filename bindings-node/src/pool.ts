@@ -1,6 +1,7 @@
 // The pool as apps hold it.
 
 import { EventEmitter } from 'node:events'
+import { isMainThread } from 'node:worker_threads'
 import type { Source } from '../../worker-sdk/node/src/items.js'
 import { Awaited } from './awaited.js'
 import { Bells } from './bells.js'
@@ -48,7 +49,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     const logger = options?.logger
     try {
       if (logger !== undefined && logger !== null) refuseFlawed(logger)
-      this.#native = new NativePool(optionsJson(options, OF_POOL), waker(new WeakRef(this)))
+      this.#native = new NativePool(optionsJson(options, OF_POOL), waker(new WeakRef(this)), isMainThread)
     } catch (error) {
       throw invalid(error)
     }

@@ -18,7 +18,7 @@ use crate::events::{Observer, SubscriptionId};
 use crate::gathering::Gathering;
 use crate::options::{PoolOptions, usable_cpus};
 use crate::process::ProcessTag;
-use crate::reactor::Seat;
+use crate::reactor::{LoopSeat, Seat};
 use crate::runtime;
 use crate::shared::{Closed, Condition, Newcomer, Shared, Streams, WaitId};
 use crate::stats::{CallInfo, Stats};
@@ -167,6 +167,11 @@ impl Pool {
     /// A place for this thread to wait at for what it has begun; waiting there, it does what the pool's own thread would have to be woken for.
     pub fn seat(&self) -> Arc<Seat> {
         Seat::new(Arc::clone(&self.0.shared.reactor))
+    }
+
+    /// The same for an event loop.
+    pub fn loop_seat(&self) -> LoopSeat {
+        LoopSeat::new(Arc::clone(&self.0.shared.reactor))
     }
 
     /// Gives a call up: it is settled with `CANCELLED` now, and its worker is asked to stop it. A call that is settled is left

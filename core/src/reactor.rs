@@ -8,6 +8,7 @@
 mod gatekeeping;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 mod leading;
+mod loop_seat;
 #[cfg(not(all(target_os = "linux", feature = "linux-extras")))]
 mod resting;
 mod seat;
@@ -19,6 +20,7 @@ use tokio::io::Interest;
 
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 pub(crate) use leading::{Reactor, Registration};
+pub use loop_seat::LoopSeat;
 #[cfg(not(all(target_os = "linux", feature = "linux-extras")))]
 pub(crate) use resting::{Reactor, Registration};
 pub use seat::Seat;

@@ -4,12 +4,13 @@ use crate::assert_kept;
 use crate::tree::{rust_code, words};
 
 /// Spawning and exits, measuring, shared memory, the binary that execs workers, and where a worker takes over the
-/// descriptors it inherits, and Python's buffer protocol, which is made of pointers. Each block has its reason, which clippy asks for.
+/// descriptors it inherits, Python's buffer protocol, which is made of pointers, and the event loop of Node.js, which is written in C. Each block has its reason, which clippy asks for.
 const UNSAFE_MAY_STAND_IN: &[&str] = &[
     "core/src/process/",
     "core/src/sampler/",
     "core/src/arena/",
     "core/shim/src/",
+    "bindings-node/native/src/event_loop.rs",
     "bindings-node/native/src/memory.rs",
     "bindings-python/src/memory.rs",
     "worker-sdk/rust/src/transport/descriptors.rs",

@@ -7,6 +7,7 @@
 mod bell;
 mod delivery;
 mod encoding;
+mod event_loop;
 mod fault;
 mod inputs;
 mod mailbox;
@@ -14,6 +15,7 @@ mod memory;
 mod pool;
 mod stream;
 mod streaming;
+mod turns;
 
 use ganger::Language;
 use napi::bindgen_prelude::ArrayBuffer;

@@ -125,6 +125,18 @@ impl Mailbox {
         (taken, left)
     }
 
+    /// Nobody is woken for what comes until [`Mailbox::unhold`]: this is the JavaScript thread, in the middle of reading.
+    pub(crate) fn hold(&self) {
+        self.lock().woken = true;
+    }
+
+    /// Whether JavaScript has to empty it.
+    pub(crate) fn unhold(&self) -> bool {
+        let mut contents = self.lock();
+        contents.woken = !contents.settled.is_empty() || !contents.news.is_empty();
+        contents.woken
+    }
+
     pub(crate) fn take_news(&self) -> News {
         std::mem::take(&mut self.lock().news)
     }

@@ -18,6 +18,7 @@ use crate::delivery::Room;
 use crate::fault::{thrown, wrong_options};
 use crate::mailbox::{Mailbox, Settled};
 use crate::memory::Blocks;
+use crate::turns::Turns;
 use crate::{delivery, encoding, fault};
 
 /// How long the end of a pool waits for its last events.
@@ -34,6 +35,7 @@ pub struct NativePool {
     /// Outcomes that did not fit into the inbox.
     apart: Vec<Settled>,
     blocks: Blocks,
+    turns: Turns,
 }
 
 type Awaited = (f64, Option<String>);
@@ -41,13 +43,19 @@ type NewsList<'env> = (Vec<String>, u32, Vec<Awaited>, Array<'env>);
 
 #[napi]
 impl NativePool {
-    /// `wake` is called when `takeSettled` has something to give.
+    /// `wake` is called when `takeSettled` has something to give. Only the main thread's event loop may be watched: a worker thread's ends
+    /// without letting go of what is watched there.
     #[napi(constructor, catch_unwind)]
-    pub fn new(options: String, wake: Function<'_, (), Unknown<'static>>) -> napi::Result<Self> {
+    pub fn new(
+        options: String,
+        wake: Function<'_, (), Unknown<'static>>,
+        is_main_thread: bool,
+    ) -> napi::Result<Self> {
         let options =
             PoolOptions::parse(&map(&options)?, Surface::Node).map_err(|error| wrong_options(error, None))?;
         let pool = Pool::new(options).map_err(|error| thrown(&error))?;
         let mailbox = Arc::new(Mailbox::new(&wake)?);
+        let turns = Turns::new(&pool, is_main_thread.then_some(&wake))?;
         Ok(Self {
             pool,
             mailbox,
@@ -55,6 +63,7 @@ impl NativePool {
             subscription: OnceLock::new(),
             apart: Vec::new(),
             blocks: Blocks::default(),
+            turns,
         })
     }
 
@@ -78,6 +87,7 @@ impl NativePool {
     #[napi(catch_unwind)]
     pub fn submit(
         &self,
+        env: &Env,
         ticket: f64,
         function: String,
         payload: BufferSlice<'_>,
@@ -88,6 +98,7 @@ impl NativePool {
         let bytes = payload.get(..length as usize).unwrap_or_default();
         let call = self.made(function, (bytes, form), options)?;
         let call = self.pool.submit(call, self.settles(ticket));
+        self.turns.attend(env, &self.pool, &self.mailbox);
         Ok(call.map_or(0.0, |call| call.0 as f64))
     }
 

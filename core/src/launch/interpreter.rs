@@ -1,6 +1,6 @@
 //! Which Python or Node.js runs a worker.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -78,8 +78,13 @@ pub(super) fn find_on_path(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return std::path::absolute(program).ok();
     }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
+    find_in(&std::env::var_os("PATH")?, program)
+}
+
+/// Absolute, for a worker may run in another directory than the app.
+fn find_in(directories: &OsStr, program: &str) -> Option<PathBuf> {
+    let mut files = std::env::split_paths(directories).map(|directory| directory.join(program));
+    std::path::absolute(files.find(|file| file.is_file())?).ok()
 }
 
 fn is_script(path: &Path) -> bool {
@@ -96,4 +101,16 @@ fn ask(language: Language, script: &Path) -> Option<PathBuf> {
         .ok()?;
     let path = PathBuf::from(String::from_utf8(answer.stdout).ok()?);
     (answer.status.success() && path.is_file()).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_in_a_relative_directory_is_found_from_anywhere() {
+        // Tests run in the folder of their crate.
+        let found = find_in(OsStr::new("nowhere:src"), "lib.rs").unwrap();
+        assert_eq!(found, Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"));
+    }
 }

@@ -85,4 +85,28 @@ impl Reactor {
             self.open_gate(sets, &mut lead);
         }
     }
+
+    /// An event loop will come and read. False: another thread does.
+    pub(super) fn attend(&self) -> bool {
+        let (Some(sets), Some(mut lead)) = (self.sets.get(), self.try_lead()) else { return false };
+        if !lead.is_shut {
+            self.shut_gate(sets, &mut lead);
+        }
+        self.left.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// What is there to read, if nobody else reads and the gate is shut for the sake of those who do.
+    pub(super) fn read_in_turn(&self) -> bool {
+        let (Some(sets), Some(mut lead)) = (self.sets.get(), self.try_lead()) else { return false };
+        if !lead.is_shut {
+            return false;
+        }
+        while self.turn(sets, &mut lead, Duration::ZERO).unwrap_or(true) {}
+        self.left.fetch_add(1, Ordering::Relaxed);
+        drop(lead);
+        self.open_gate_if_unwatched(sets);
+        self.pass_on();
+        true
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
@@ -26,7 +26,7 @@ pub(super) const LANES: u64 = 0;
 #[derive(Default)]
 pub(crate) struct Reactor {
     /// Made with the first lane: many a pool never has one.
-    sets: OnceLock<Arc<Sets>>,
+    pub(super) sets: OnceLock<Arc<Sets>>,
     /// Held by who waits for the lanes, reads them, or changes who does.
     lead: Mutex<Lead>,
     sources: Mutex<HashMap<u64, Arc<dyn Source>>>,
@@ -99,6 +99,10 @@ impl Reactor {
         if let Some(sets) = self.sets.get() {
             sets.bell.ring();
         }
+    }
+
+    pub(super) fn descriptor(&self) -> Option<RawFd> {
+        self.sets.get().map(|sets| sets.lanes.as_fd().as_raw_fd())
     }
 
     /// Nothing is read any more.

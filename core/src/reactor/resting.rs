@@ -1,6 +1,7 @@
 //! Without a way to wait for several lanes on any thread: a task for each, and whoever waits sleeps.
 
 use std::io;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,6 +37,19 @@ impl Reactor {
     }
 
     pub(super) fn ring(&self) {}
+
+    /// There is no set of lanes that a loop could watch.
+    pub(super) fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+
+    pub(super) fn attend(&self) -> bool {
+        false
+    }
+
+    pub(super) fn read_in_turn(&self) -> bool {
+        false
+    }
 
     /// Nothing is read any more.
     pub(crate) fn close(&self) {}

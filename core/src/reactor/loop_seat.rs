@@ -1,0 +1,34 @@
+//! Where an event loop sits: it never sleeps here, but is told by a descriptor when there is something to read.
+
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+use super::Reactor;
+
+/// A pool's lanes for the event loop of an app, which reads them in its turns as long as it makes calls.
+///
+/// It never blocks. When the loop is away for a moment, the pool's own thread reads again.
+#[derive(Debug)]
+pub struct LoopSeat(Arc<Reactor>);
+
+impl LoopSeat {
+    pub(crate) fn new(reactor: Arc<Reactor>) -> Self {
+        Self(reactor)
+    }
+
+    /// What is readable when there is something to read; as long as this lives. None where no loop can sit, or not yet: before the first
+    /// worker has been started.
+    pub fn descriptor(&self) -> Option<RawFd> {
+        self.0.descriptor()
+    }
+
+    /// The loop will read, because it has just made a call. False: somebody else does.
+    pub fn attend(&self) -> bool {
+        self.0.attend()
+    }
+
+    /// Reads what there is and settles whatever that answers, on this thread. False: the loop is not the one to read any more.
+    pub fn read(&self) -> bool {
+        self.0.read_in_turn()
+    }
+}
