@@ -133,7 +133,7 @@ impl Mailbox {
     /// Whether JavaScript has to empty it.
     pub(crate) fn unhold(&self) -> bool {
         let mut contents = self.lock();
-        contents.woken = !contents.settled.is_empty() || !contents.news.is_empty();
+        contents.woken = !contents.is_empty();
         contents.woken
     }
 
@@ -165,6 +165,12 @@ impl Mailbox {
 
     fn lock(&self) -> MutexGuard<'_, Contents> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Contents {
+    fn is_empty(&self) -> bool {
+        self.settled.is_empty() && self.news.is_empty() && self.progress.is_empty() && self.bells.is_empty()
     }
 }
 
