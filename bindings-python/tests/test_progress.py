@@ -92,16 +92,24 @@ class Bar:
 
     made: list[Bar]
 
-    def __init__(self, desc: str, total: float | None) -> None:
+    def __init__(self, iterable: Any = (), *, desc: str, total: float | None) -> None:
+        self.iterable = iterable
         self.desc, self.total, self.n, self.note, self.open = desc, total, 0.0, "", True
         Bar.made.append(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self.iterable:
+            self.n += 1
+            yield item
+        self.close()
 
     def set_postfix_str(self, note: str, refresh: bool) -> None:
         assert not refresh
         self.note = note
 
-    def refresh(self) -> None:
+    def update(self, more: float) -> None:
         assert self.open
+        self.n += more
 
     def close(self) -> None:
         self.open = False
@@ -132,8 +140,20 @@ def test_a_bar_shows_it(pool: Pool, bars: list[Bar]) -> None:
     assert [bar.open for bar in bars] == [False] * 4
 
 
+def test_a_bar_shows_the_results_of_map(pool: Pool, bars: list[Bar]) -> None:
+    inputs = [{"a": n} for n in range(5)]
+    assert list(pool.map("add", inputs, progress=True)) == [1, 2, 3, 4, 5]
+    assert sorted(pool.map_unordered("add", iter(inputs), progress=True)) == [1, 2, 3, 4, 5]
+    assert [(bar.desc, bar.total, bar.n, bar.open) for bar in bars] == [
+        ("add", 5, 5, False),
+        ("add", None, 5, False),
+    ]
+
+
 def test_a_bar_without_tqdm_is_refused_before_the_call(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with pytest.raises(ImportError, match="pip install tqdm"):
         pool.call("steps", 3, progress=True)
+    with pytest.raises(ImportError, match="pip install tqdm"):
+        pool.map("add", [{"a": 1}], progress=True)
     assert pool.calls() == []

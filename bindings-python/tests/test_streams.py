@@ -358,6 +358,13 @@ def test_items_go_into_a_call(streams: Pool) -> None:
     assert list(streams.stream("doubles")) == []
 
 
+def test_a_source_that_is_no_generator_stays_open(streams: Pool, tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("a\nb\n")
+    with open(tmp_path / "lines") as lines:
+        assert streams.call("lengths", inputs=lines) == [2, 2]
+        assert not lines.closed
+
+
 def test_items_come_from_an_asynchronous_source(streams: Pool) -> None:
     async def source(n: int) -> AsyncIterator[int]:
         for number in range(n):

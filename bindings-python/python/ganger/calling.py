@@ -12,7 +12,7 @@ from .awaiting import PoolFuture
 from .company import AccompaniedFuture, Company
 from .future import CallFuture
 from .outcome import WorkerOutcome
-from .progress import Progress, watcher
+from .progress import Progress, drawn, watcher
 from .streams import CallStream
 
 Inputs: TypeAlias = Iterable[object] | AsyncIterable[object]
@@ -144,16 +144,21 @@ class Calling:
         /,
         *,
         window: int | None = None,
+        progress: bool = False,
         **options: Unpack[CallOptions],
     ) -> Iterator[Any]:
         """Calls a function with each value and yields the results in order.
 
         At most ``window`` calls are under way or waiting to be taken; by default twice as many as run at
         once. The first error is raised where its result would be. Leaving the loop cancels the rest.
+        ``progress=True`` draws with tqdm how many results have been taken.
         """
-        return mapping.in_order(
-            lambda value: self.submit(function, value, **options), values, self._window(window)
-        )
+
+        def submit(value: object) -> CallFuture[Any]:
+            return self.submit(function, value, **options)
+
+        results = mapping.in_order(submit, values, self._window(window))
+        return drawn(results, function, values) if progress else results
 
     def map_unordered(
         self,
@@ -162,6 +167,7 @@ class Calling:
         /,
         *,
         window: int | None = None,
+        progress: bool = False,
         **options: Unpack[CallOptions],
     ) -> Iterator[Any]:
         """As ``map``, with the results in the order in which they come."""
@@ -169,7 +175,8 @@ class Calling:
         def submit(value: object) -> CallFuture[Any]:
             return self.submit(function, value, **options)
 
-        return mapping.as_they_come(submit, values, self._window(window))
+        results = mapping.as_they_come(submit, values, self._window(window))
+        return drawn(results, function, values) if progress else results
 
     def _accompanied(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _native
@@ -11,6 +11,9 @@ from .awaiting import PoolFuture, bell_here
 
 if TYPE_CHECKING:
     import asyncio
+
+# So many items of an asynchronous source are sent before others on the loop have their turn.
+_TURN = 32
 
 
 class Feeder(Protocol):
@@ -47,9 +50,8 @@ class ThreadFeeder:
             self._inputs.fail(_said(error))
         finally:
             del self._source
-            close = getattr(items, "close", None)
-            if close is not None:
-                _quietly(close)
+            if isinstance(items, Generator):  # a file, say, is the app's to close
+                _quietly(items.close)
 
     def _sent(self, item: object) -> bool:
         sent = self._inputs.send(item)
@@ -71,6 +73,7 @@ class LoopFeeder:
         self._inputs = inputs
         self._loop = get_running_loop()
         self._stopped = False
+        self._count = 0
         self._running = self._loop.create_task(self._run(source), name="ganger-inputs")
 
     def stop(self) -> None:
@@ -83,8 +86,9 @@ class LoopFeeder:
 
     async def _run(self, source: AsyncIterable[object]) -> None:
         bell = bell_here(self._loop)
-        items = aiter(source)
+        items = None
         try:
+            items = aiter(source)
             async for item in items:
                 if not await self._sent(item, bell):
                     return
@@ -93,11 +97,15 @@ class LoopFeeder:
             self._failed(error)
         finally:
             self._stopped = True
-            close = getattr(items, "aclose", None)
-            if close is not None:
-                await close()
+            if isinstance(items, AsyncGenerator):
+                await _quietly_async(items)
 
     async def _sent(self, item: object, bell: _native.Bell) -> bool:
+        from asyncio import sleep
+
+        self._count += 1
+        if self._count % _TURN == 0:
+            await sleep(0)  # neither the source nor the call may ever wait
         sent = self._inputs.send(item)
         while sent is _native.NOTHING:
             waiter: asyncio.Future[None] = self._loop.create_future()
@@ -141,9 +149,16 @@ def _said(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _quietly(close: Any) -> None:
+def _quietly(close: Callable[[], object]) -> None:
     """Nobody is there any more to be told what a generator raises when it is closed."""
     try:
         close()
+    except Exception:
+        pass
+
+
+async def _quietly_async(items: AsyncGenerator[object, Any]) -> None:
+    try:
+        await items.aclose()
     except Exception:
         pass

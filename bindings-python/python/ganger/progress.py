@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sized
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -67,6 +67,12 @@ def watcher(
     return None if on_progress is None else Watcher(on_progress)
 
 
+def drawn(results: Iterator[Any], function: str, values: Iterable[object]) -> Iterator[Any]:
+    """The results, with a bar that moves as they are taken."""
+    total = len(values) if isinstance(values, Sized) else None
+    return iter(bar_class()(results, desc=function, total=total))
+
+
 class _Bar:
     """A bar of tqdm's, which draws it where it can best be seen: in a terminal or in a notebook."""
 
@@ -77,10 +83,9 @@ class _Bar:
     def show(self, progress: Progress) -> None:
         bar = self._bar
         bar.total = _plain(progress.total)
-        bar.n = _plain(progress.done)
         if progress.note is not None:
             bar.set_postfix_str(progress.note, refresh=False)
-        bar.refresh()
+        bar.update((_plain(progress.done) or 0) - bar.n)  # which draws no more often than can be seen
         if self._also is not None:
             self._also(progress)
 

@@ -125,6 +125,11 @@ def first(items: Iterator[int], n: int) -> list[int]:
 
 
 @action
+def lengths(items: Iterator[str]) -> list[int]:
+    return [len(item) for item in items]
+
+
+@action
 def watch(path: str, items: Iterator[int]) -> int:
     """Notes that it has an item, and what ends it."""
     try:
