@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _native
@@ -98,7 +98,7 @@ class LoopFeeder:
         finally:
             self._stopped = True
             if isinstance(items, AsyncGenerator):
-                await _quietly_async(items)
+                await _quietly_async(items.aclose)
 
     async def _sent(self, item: object, bell: _native.Bell) -> bool:
         from asyncio import sleep
@@ -157,8 +157,8 @@ def _quietly(close: Callable[[], object]) -> None:
         pass
 
 
-async def _quietly_async(items: AsyncGenerator[object, Any]) -> None:
+async def _quietly_async(close: Callable[[], Awaitable[object]]) -> None:
     try:
-        await items.aclose()
+        await close()
     except Exception:
         pass
