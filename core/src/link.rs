@@ -7,6 +7,7 @@ mod socket;
 
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ganger_protocol::message::Release;
@@ -54,6 +55,8 @@ struct Returns {
 struct LaneEnd {
     socket: Socket,
     outbox: Outbox,
+    /// The worker ended without having read all that was written to it.
+    left_unread: AtomicBool,
 }
 
 impl Link {
@@ -64,7 +67,11 @@ impl Link {
         control: Registered<UnixStream>,
         concurrency: u32,
     ) -> Arc<Self> {
-        let end = |stream, chunked| LaneEnd { socket: Socket::new(stream), outbox: Outbox::new(chunked) };
+        let end = |stream, chunked| LaneEnd {
+            socket: Socket::new(stream),
+            outbox: Outbox::new(chunked),
+            left_unread: AtomicBool::new(false),
+        };
         let (data, control) = (end(data, concurrency > 1), end(control, false));
         Arc::new(Self { data, control, returns: Mutex::default() })
     }
@@ -129,10 +136,10 @@ impl Link {
         self.data.outbox.flush(&self.data.socket);
     }
 
-    /// Stops writing. Says which calls had not one byte written.
+    /// Stops writing. Says which calls the worker cannot have begun.
     pub(crate) fn close(&self) -> Vec<u64> {
-        self.control.outbox.close();
-        self.data.outbox.close()
+        self.control.outbox.close(false);
+        self.data.outbox.close(self.data.left_unread.load(Ordering::Acquire))
     }
 
     fn end(&self, lane: Lane) -> &LaneEnd {

@@ -165,3 +165,23 @@ fn grandchildren_go_with_their_worker() {
     pool.close_blocking(Some(PATIENCE));
     until("the grandchild is gone", || !runs(grandchild));
 }
+
+/// Stopped, it cannot read: what is written to it meanwhile is written to nobody.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_call_that_its_worker_never_read_is_served_by_the_next_one() {
+    let pool = pool(json!({ "workers": 1 }));
+    let pid = integer(call(&pool, "pid", json!(null)));
+    let pid = u32::try_from(pid).unwrap();
+    for size in [1, 100_000] {
+        let pid = if size == 1 { pid } else { pids(&pool)[0] };
+        kill(pid, "STOP");
+        let text = "x".repeat(size);
+        let unread = submit(&pool, "echo", json!(text), json!({}));
+        until("it was handed over", || pool.stats().running == 1);
+        kill(pid, "KILL");
+        let reply = outcome(&unread).unwrap();
+        assert_eq!(reply.attempts, 1);
+        assert!(reply.payload.len() > size);
+    }
+}

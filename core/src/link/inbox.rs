@@ -26,16 +26,22 @@ pub(super) struct Inbox {
     lane: Lane,
     decoder: Decoder,
     assembler: Assembler,
+    /// The other side went without having read all that was written to it.
+    left_unread: bool,
 }
 
 impl Inbox {
     pub(super) fn new(lane: Lane, limits: Limits) -> Self {
-        Self { lane, decoder: Decoder::new(limits), assembler: Assembler::new(limits) }
+        let (decoder, assembler) = (Decoder::new(limits), Assembler::new(limits));
+        Self { lane, decoder, assembler, left_unread: false }
     }
 
     /// Reads until the socket is empty or the turn is over, and tells the listener what became whole.
     pub(super) fn read(&mut self, socket: &Socket, listener: &dyn Listener) -> Turn {
-        let turn = self.receive(socket).unwrap_or(Turn::Ended);
+        let turn = self.receive(socket).unwrap_or_else(|error| {
+            self.left_unread = cfg!(target_os = "linux") && error.kind() == io::ErrorKind::ConnectionReset;
+            Turn::Ended
+        });
         // What came in the last turn before the end counts.
         let mut frames = Vec::new();
         let outcome = self.collect(&mut frames, listener);
@@ -49,6 +55,11 @@ impl Inbox {
                 Turn::Ended
             }
         }
+    }
+
+    /// Known at the end of the lane, where the system tells.
+    pub(super) fn left_unread(&self) -> bool {
+        self.left_unread
     }
 
     fn receive(&mut self, socket: &Socket) -> io::Result<Turn> {

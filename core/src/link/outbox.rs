@@ -47,6 +47,8 @@ struct Queue {
     flushing: bool,
     /// The lane is gone; nothing is written any more.
     shut: bool,
+    /// The call whose frame was begun last, if that frame was a call.
+    latest: Option<u64>,
 }
 
 /// One contiguous run of bytes.
@@ -55,6 +57,8 @@ struct Buffer {
     bytes: Bytes,
     /// The call whose frame begins here.
     begins: Option<u64>,
+    /// The call whose frame this is a part of.
+    of: Option<u64>,
 }
 
 /// How far a flush came.
@@ -126,16 +130,19 @@ impl Outbox {
         }
     }
 
-    /// Drops what waits. Says which calls had not one byte written.
-    pub(crate) fn close(&self) -> Vec<u64> {
+    /// Drops what waits. Says which calls were not begun: those that had not one byte written, and, if the worker left bytes `unread`, the
+    /// one whose frame was the last.
+    pub(crate) fn close(&self, unread: bool) -> Vec<u64> {
         let mut queue = self.lock();
         queue.shut = true;
+        let unread = queue.latest.take().filter(|_| unread && queue.in_hand == 0);
         // A worker may have read a frame, and died of it, before its flusher comes to note that it was written.
         let begun = queue.in_hand.max(usize::from(queue.written > 0));
-        let unwritten = queue.buffers.iter().skip(begun).filter_map(|buffer| buffer.begins).collect();
+        let unwritten = queue.buffers.iter().skip(begun).filter_map(|buffer| buffer.begins);
+        let not_begun = unread.into_iter().chain(unwritten).collect();
         queue.buffers.clear();
         queue.pieces.clear();
-        unwritten
+        not_begun
     }
 
     fn shut(&self) {
@@ -202,12 +209,12 @@ fn write_batch(socket: &Socket, batch: &[Bytes]) -> io::Result<usize> {
 
 impl Queue {
     fn append(&mut self, frame: Frame) {
-        let begins = (frame.kind == Kind::Call).then_some(frame.seq);
+        let of = (frame.kind == Kind::Call).then_some(frame.seq);
         if frame.payload.len() <= JOIN_LENGTH {
-            self.buffers.push_back(Buffer { bytes: frame.to_bytes().into(), begins });
+            self.buffers.push_back(Buffer { bytes: frame.to_bytes().into(), begins: of, of });
         } else {
-            self.buffers.push_back(Buffer { bytes: frame.head().into(), begins });
-            self.buffers.push_back(Buffer { bytes: frame.payload, begins: None });
+            self.buffers.push_back(Buffer { bytes: frame.head().into(), begins: of, of });
+            self.buffers.push_back(Buffer { bytes: frame.payload, begins: None, of });
         }
     }
 
@@ -244,6 +251,7 @@ impl Queue {
         self.in_hand = 0;
         while count > 0 {
             let Some(first) = self.buffers.front() else { return };
+            self.latest = first.of;
             let left = first.bytes.len() - self.written;
             if count < left {
                 self.written += count;
@@ -372,9 +380,9 @@ mod tests {
         let first = outbox.lock().take_in_hand();
         outbox.lock().note_written(first[0].len() + 1);
         outbox.lock().take_in_hand();
-        assert_eq!(outbox.close(), (34..=40).collect::<Vec<_>>());
+        assert_eq!(outbox.close(false), (34..=40).collect::<Vec<_>>());
         outbox.lock().note_written(1_000);
-        assert!(outbox.close().is_empty());
+        assert!(outbox.close(false).is_empty());
     }
 
     #[test]
@@ -386,9 +394,28 @@ mod tests {
             outbox.push(call(2, 4_000_000));
             outbox.push(call(3, 10));
             outbox.flush(&ours);
-            assert_eq!(outbox.close(), [3]);
+            assert_eq!(outbox.close(false), [3]);
             outbox.push(call(4, 10));
-            assert!(outbox.close().is_empty());
+            assert!(outbox.close(false).is_empty());
+        });
+    }
+
+    #[test]
+    fn of_what_a_worker_left_unread_the_last_frame_is_not_begun() {
+        block_on(async {
+            for (after, unread) in
+                [(None, vec![2]), (Some(Kind::Ping), Vec::new()), (Some(Kind::Call), vec![3])]
+            {
+                let (ours, _theirs) = pair();
+                let outbox = Outbox::new(false);
+                outbox.push(call(1, 10));
+                outbox.push(call(2, 100_000));
+                if let Some(kind) = after {
+                    outbox.push(Frame::new(kind, 3));
+                }
+                outbox.flush(&ours);
+                assert_eq!(outbox.close(true), unread, "{after:?}");
+            }
         });
     }
 }

@@ -1,6 +1,7 @@
 //! One lane of a link as the reactor, or a task, reads it.
 
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ganger_protocol::{Lane, Limits};
@@ -38,7 +39,12 @@ impl Source for Reader {
 
     fn read(&self) -> Turn {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        inbox.read(&self.link.end(self.lane).socket, &*self.listener)
+        let end = self.link.end(self.lane);
+        let turn = inbox.read(&end.socket, &*self.listener);
+        if inbox.left_unread() {
+            end.left_unread.store(true, Ordering::Release);
+        }
+        turn
     }
 
     fn end(&self) {
