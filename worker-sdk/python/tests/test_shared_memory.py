@@ -373,7 +373,6 @@ def test_large_items_of_an_input_stream_are_read_where_they_lie(
             flags = Encoding.RAW | Flag.SHARED
             host.data.sendall(frame(Kind.INPUT, seq, payload=reference, flags=flags))
         assert host.credited(seq) == (4, 2 << 20), turn
-        got = host.expect(Kind.RELEASE, seq)
-        assert got.body == offsets
+        assert [host.expect(Kind.RELEASE, seq).body for _ in offsets] == [[offset] for offset in offsets]
     host.input_end(seq)
     assert host.answer(seq).value == [size] * 12

@@ -30,7 +30,6 @@ class Incoming:
         "_entries",
         "_give_back",
         "_give_credit",
-        "_offsets",
         "_read",
         "_taken_bytes",
         "_taken_items",
@@ -44,7 +43,6 @@ class Incoming:
         self._give_back = give_back
         self._entries: deque[Input] = deque()
         self.is_over = False
-        self._offsets: list[int] = []
         self._taken_items = 0
         self._taken_bytes = 0
 
@@ -72,7 +70,8 @@ class Incoming:
             raise over from None
         payload = entry.payload if entry.lent is None else entry.lent.read()
         if entry.lent is not None:
-            self._offsets.append(entry.lent.offset)
+            body = values.encode_body([entry.lent.offset])
+            self._give_back(frame(Kind.RELEASE, self._call.seq, body))
         self._credit(len(payload))
         try:
             return self._read(entry.flags & Flag.ENCODING, payload)
@@ -87,6 +86,3 @@ class Incoming:
             body = values.encode_body([self._taken_items, self._taken_bytes])
             self._taken_items = self._taken_bytes = 0
             self._give_credit(frame(Kind.CREDIT, self._call.seq, body))
-            if self._offsets:
-                offsets, self._offsets = self._offsets, []
-                self._give_back(frame(Kind.RELEASE, self._call.seq, values.encode_body(offsets)))
