@@ -45,6 +45,9 @@ pub(crate) struct CallArguments {
     /// The longest that the call may run, such as 500ms, 10s or 1m30s
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
+    /// Items for a function that reads an input stream, a line of JSON each: a file, or `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) items: Option<String>,
     /// Take the input's bytes as they are, and write a text or bytes as they are, not as JSON
     #[arg(long)]
     pub(crate) raw: bool,
@@ -53,8 +56,8 @@ pub(crate) struct CallArguments {
     pub(crate) quiet: bool,
 }
 
-/// Speaks the protocol to a worker in any language and says, rule by rule of SPEC.md, whether the worker keeps it. It starts the worker some
-/// sixty times and calls none of its functions but those named check_…, which SPEC.md lists: the more of them the worker has, the more is checked.
+/// Speaks the protocol to a worker in any language and says, rule by rule of SPEC.md, whether the worker keeps it. It starts the worker
+/// dozens of times and calls none of its functions but those named check_…, which SPEC.md lists: the more of them the worker has, the more is checked.
 #[derive(Debug, Args)]
 #[command(override_usage = "ganger check [OPTIONS] -- COMMAND…", after_help = CHECK_EXIT_CODES)]
 pub(crate) struct CheckArguments {
@@ -62,7 +65,7 @@ pub(crate) struct CheckArguments {
     #[arg(long)]
     pub(crate) json: bool,
     /// Check this rule only, such as 17; may be given several times
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=crate::check::LAST_RULE.into()))]
     pub(crate) rule: Vec<u8>,
     /// How long to wait for each thing that the worker should do
     #[arg(long, value_name = "TIME", default_value = "10s")]
@@ -124,6 +127,7 @@ Workers:
   workers/            a folder of such files
   python:my.workers   a module, or a file or folder that is to be taken for Python
   node:workers/       a file or folder that is to be taken for JavaScript
+  plugin.wasm         a WebAssembly module
   -- ./hasher --fast  a program built with any worker SDK, and its arguments
 
 Exit codes:

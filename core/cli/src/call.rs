@@ -3,14 +3,16 @@
 use std::future::poll_fn;
 
 use ganger::options::{CallOptions, Surface};
-use ganger::{Call, Contract, Reply};
+use ganger::{Call, Contract, Stream};
 use ganger_protocol::message::FunctionKind;
 use serde_json::{Map, json};
 
 use crate::arguments::CallArguments;
 use crate::failure::Failure;
-use crate::host::{Host, with_pool};
+use crate::host::with_pool;
 use crate::input;
+use crate::interrupt::Interrupts;
+use crate::items::Feeder;
 use crate::output::Output;
 use crate::progress::ProgressLine;
 use crate::worker::{WorkerError, pool_options};
@@ -20,17 +22,24 @@ pub(crate) fn run(arguments: &CallArguments) -> Result<(), Failure> {
     let words = Words::of(arguments)?;
     let pool = pool_options(words.worker, &arguments.worker)?;
     let options = call_options(arguments.timeout.as_deref())?;
+    if words.input == Some("-") && arguments.items.as_deref() == Some("-") {
+        return Err(Failure::Usage("the input and the items cannot both come from stdin".to_owned()));
+    }
     let input = input::read(words.input, arguments.raw)?;
-    let progress = if arguments.quiet { None } else { ProgressLine::new() };
-    let on_progress = progress.as_ref().and_then(ProgressLine::observer);
-    let call = Call { options, on_progress, ..Call::new(words.function, input) };
-    let output = Output::new(arguments.raw);
+    let progress = ProgressLine::new(arguments.quiet);
+    let call = Call { options, on_progress: progress.observer(), ..Call::new(words.function, input) };
+    let shown = Shown { output: Output::new(arguments.raw), progress };
     with_pool(pool, arguments.quiet, async |host| {
-        if yields_many(&host.functions().await?, words.function) {
-            return streamed(host, call, output).await;
+        let many = yields_many(&host.functions().await?, words.function);
+        match &arguments.items {
+            None => shown.until_the_end(&mut host.interrupts, &host.pool.stream(call), many).await,
+            Some(source) => {
+                let (stream, inputs) = host.pool.stream_with_inputs(call);
+                let feeder = Feeder::begin(source, inputs)?;
+                let done = shown.until_the_end(&mut host.interrupts, &stream, many).await;
+                feeder.failure().map_or(done, Err)
+            }
         }
-        let reply = made(host, call).await?;
-        output.result(reply.encoding, &reply.payload)
     })
 }
 
@@ -70,27 +79,39 @@ fn call_options(timeout: Option<&str>) -> Result<CallOptions, Failure> {
     Ok(CallOptions::parse(&map, Surface::Rust).map_err(WorkerError::from)?)
 }
 
-async fn made(host: &mut Host, call: Call) -> Result<Reply, Failure> {
-    tokio::select! {
-        outcome = host.pool.call(call) => Ok(outcome?),
-        // Dropping the call's future cancels it.
-        signal = host.interrupts.next() => Err(Failure::Interrupted(signal)),
-    }
+/// Where items and results go.
+#[derive(Debug)]
+struct Shown {
+    output: Output,
+    progress: ProgressLine,
 }
 
-/// Each item is written as it comes; a reader who leaves cancels the call.
-async fn streamed(host: &mut Host, call: Call, output: Output) -> Result<(), Failure> {
-    let stream = host.pool.stream(call);
-    loop {
-        let batch = tokio::select! {
-            batch = poll_fn(|context| stream.poll_take(context, MOST_ITEMS_AT_ONCE)) => batch,
-            signal = host.interrupts.next() => return Err(Failure::Interrupted(signal)),
-        };
-        for item in batch.items {
-            output.item(item.encoding, &item.payload)?;
-        }
-        if let Some(end) = batch.end {
-            return Ok(end.map(drop)?);
+impl Shown {
+    /// Items are written as they come, and at the end the value of a function that gives one. A reader who leaves, and Ctrl-C, cancel
+    /// the call: its stream is dropped.
+    async fn until_the_end(
+        &self,
+        interrupts: &mut Interrupts,
+        stream: &Stream,
+        many: bool,
+    ) -> Result<(), Failure> {
+        loop {
+            let batch = tokio::select! {
+                batch = poll_fn(|context| stream.poll_take(context, MOST_ITEMS_AT_ONCE)) => batch,
+                signal = interrupts.next() => return Err(Failure::Interrupted(signal)),
+            };
+            self.progress.hide();
+            for item in batch.items {
+                self.output.item(item.encoding, &item.payload)?;
+            }
+            match batch.end {
+                None => {}
+                Some(Ok(_)) if many => return Ok(()),
+                Some(end) => {
+                    let value = end?;
+                    return self.output.result(value.encoding, &value.payload);
+                }
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ use bench::{Bench, Setup, hear_ready};
 use trials::Trial;
 use verdicts::Verdicts;
 
+pub(crate) use rules::LAST_RULE;
+
 /// Does what the command line says. Whether every rule was kept is the exit code's to say.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let patience = duration::parse(&arguments.timeout).ok_or_else(|| {

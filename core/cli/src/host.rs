@@ -1,6 +1,6 @@
 //! A pool of one worker for one command: started at once, listened to, and ended in any case.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,8 +78,10 @@ fn tell(event: &Event) {
     } else {
         return;
     };
+    // Over the line that says how far the call is, where there may be one.
+    let over = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
     // A closed stderr is nobody's loss.
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{over}{line}");
 }
 
 /// How long a command waits for what its worker said last.

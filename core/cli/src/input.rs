@@ -15,6 +15,14 @@ pub(crate) enum InputError {
     Unreadable { place: String, error: io::Error },
     #[error("the input is no JSON: {error}{}", hint(text))]
     NotJson { text: String, error: serde_json::Error },
+    #[error("line {number} of the items is no JSON: {error}")]
+    LineNotJson { number: usize, error: serde_json::Error },
+}
+
+impl InputError {
+    pub(crate) fn unreadable(place: &str, error: io::Error) -> Self {
+        Self::Unreadable { place: place.to_owned(), error }
+    }
 }
 
 /// The input that an argument stands for.
@@ -24,7 +32,7 @@ pub(crate) fn read(argument: Option<&str>, raw: bool) -> Result<Input, InputErro
         None => return Ok(Input::message_pack(Value::Nil.encode())),
         Some("-") => of_stdin()?,
         Some(argument) => match argument.strip_prefix('@') {
-            Some(path) => fs::read(path).map_err(|error| unreadable(path, error))?,
+            Some(path) => fs::read(path).map_err(|error| InputError::unreadable(path, error))?,
             None => argument.as_bytes().to_vec(),
         },
     };
@@ -38,12 +46,8 @@ pub(crate) fn read(argument: Option<&str>, raw: bool) -> Result<Input, InputErro
 
 fn of_stdin() -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
-    io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable("stdin", error))?;
+    io::stdin().read_to_end(&mut bytes).map_err(|error| InputError::unreadable("stdin", error))?;
     Ok(bytes)
-}
-
-fn unreadable(place: &str, error: io::Error) -> InputError {
-    InputError::Unreadable { place: place.to_owned(), error }
 }
 
 /// The mistake that everybody makes once.

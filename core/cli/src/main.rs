@@ -9,6 +9,7 @@ mod home;
 mod host;
 mod input;
 mod interrupt;
+mod items;
 mod json;
 mod output;
 mod progress;

@@ -2,52 +2,74 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
 
 use ganger::{Progress, ProgressObserver};
 
-/// The line, written by a thread of its own: a terminal may be slow. It is gone when this is dropped.
+/// The line, written by a thread of its own: a terminal may be slow.
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
-    news: Option<Sender<Progress>>,
-    writer: Option<JoinHandle<()>>,
+    /// None where nobody would see it.
+    news: Option<Sender<News>>,
+}
+
+#[derive(Debug)]
+enum News {
+    Progress(Progress),
+    /// Take the line away, and say when it is gone.
+    Hide(Sender<()>),
 }
 
 impl ProgressLine {
-    /// None where nobody would see it.
-    pub(crate) fn new() -> Option<Self> {
-        if !io::stderr().is_terminal() {
-            return None;
+    /// On this stderr, unless nobody wants to see it.
+    pub(crate) fn new(quiet: bool) -> Self {
+        if quiet || !io::stderr().is_terminal() {
+            return Self { news: None };
         }
         let (news, heard) = channel();
-        let writer = std::thread::spawn(move || write(&heard));
-        Some(Self { news: Some(news), writer: Some(writer) })
+        std::thread::spawn(move || write(&heard));
+        Self { news: Some(news) }
     }
 
     /// What a call tells.
     pub(crate) fn observer(&self) -> Option<ProgressObserver> {
         let news = self.news.clone()?;
-        Some(ProgressObserver::new(move |progress| drop(news.send(progress.clone()))))
+        Some(ProgressObserver::new(move |progress| drop(news.send(News::Progress(progress.clone())))))
+    }
+
+    /// Makes room for something else.
+    pub(crate) fn hide(&self) {
+        let Some(news) = &self.news else { return };
+        let (sender, hidden) = channel();
+        if news.send(News::Hide(sender)).is_ok() {
+            // The thread lives as long as there is somebody who sends.
+            let _ = hidden.recv();
+        }
     }
 }
 
 impl Drop for ProgressLine {
     fn drop(&mut self) {
-        self.news = None;
-        if let Some(writer) = self.writer.take() {
-            // It ends with the last observer, and a panic in it has been told already.
-            let _ = writer.join();
-        }
+        self.hide();
     }
 }
 
-fn write(heard: &Receiver<Progress>) {
-    while let Ok(progress) = heard.recv() {
-        // Only the latest matters.
-        let latest = heard.try_iter().last().unwrap_or(progress);
-        let _ = write!(io::stderr().lock(), "\r\x1b[K{}", text(&latest));
+fn write(heard: &Receiver<News>) {
+    while let Ok(first) = heard.recv() {
+        let mut latest = None;
+        for news in std::iter::once(first).chain(heard.try_iter()) {
+            match news {
+                News::Progress(progress) => latest = Some(progress),
+                News::Hide(hidden) => {
+                    latest = None;
+                    let _ = write!(io::stderr().lock(), "\r\x1b[K");
+                    let _ = hidden.send(());
+                }
+            }
+        }
+        if let Some(progress) = latest {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K{}", text(&progress));
+        }
     }
-    let _ = write!(io::stderr().lock(), "\r\x1b[K");
 }
 
 fn text(progress: &Progress) -> String {

@@ -82,6 +82,19 @@ fn workers_in_go_keep_every_rule() {
     keeps_every_rule_but(&never_and(&ELSEWHERE), &[program.to_str().unwrap()], &[]);
 }
 
+/// Modules have no hooks, print nothing, cannot end their process and read no input streams.
+#[test]
+fn workers_in_webassembly_keep_every_rule_that_they_show() {
+    let program = built().join("ganger-wasm");
+    assert!(program.is_file(), "build it first: make programs");
+    let unchecked = never_and(&[14, 15, 31, 33, 36, 38, 47, 50, 53, 54]);
+    keeps_every_rule_but(
+        &unchecked,
+        &[program.to_str().unwrap(), "tests/conformance/workers/conformance.wat"],
+        &[],
+    );
+}
+
 #[test]
 fn the_worker_of_the_afternoon_keeps_every_rule_that_it_shows() {
     let output = check(&["--timeout", "60s"], &["python3", "worker-sdk/protocol/afternoon/worker.py"], &[]);

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 const PRICES: &str = r#"
 import os, sys, time
+from collections.abc import Iterator
 from ganger_worker import action, context
 
 @action(idempotent=True, timeout=5, summary="Converts a price")
@@ -18,6 +19,15 @@ def convert(amount: float, rate: float = 1.1) -> float:
 @action
 def count(to: int):
     yield from range(to)
+
+@action
+def total(numbers: Iterator[int]) -> int:
+    return sum(numbers)
+
+@action
+def double(numbers: Iterator[int]) -> Iterator[int]:
+    for number in numbers:
+        yield 2 * number
 
 @action
 def echo(value):
@@ -124,6 +134,32 @@ fn a_stream_is_a_line_an_item() {
 }
 
 #[test]
+fn items_go_in_a_line_each() {
+    let place = Place::new();
+    std::fs::write(place.path("items.jsonl"), "1\n2\n\n3\n").unwrap();
+    place.call(&["total", "--items", "items.jsonl"]).gives("6\n");
+    let mut child = place
+        .command(&["call", "prices.py", "double", "--items", "-"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    for number in 1..=3 {
+        writeln!(stdin, "{number}").unwrap();
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line, format!("{}\n", 2 * number), "an item comes before the next is sent");
+    }
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    std::fs::write(place.path("items.jsonl"), "1\ntwo\n").unwrap();
+    place.call(&["total", "--items", "items.jsonl"]).fails(2, &["line 2 of the items is no JSON"]);
+    place.call(&["total", "--items", "nowhere"]).fails(2, &["nowhere"]);
+    place.call(&["total", "-", "--items", "-"]).fails(2, &["both"]);
+}
+
+#[test]
 fn a_reader_who_leaves_ends_an_endless_stream() {
     let place = Place::new();
     let mut child = place.command(&["call", "prices.py", "count", "1000000000"]).spawn().unwrap();
@@ -211,7 +247,7 @@ fn functions_are_listed_for_people_and_for_programs() {
     let functions: Value = serde_json::from_str(&listed.stdout).unwrap();
     let names: Vec<_> =
         functions.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["convert", "count", "echo", "fail", "leave", "say", "wait"]);
+    assert_eq!(names, ["convert", "count", "double", "echo", "fail", "leave", "say", "total", "wait"]);
     assert_eq!(functions[0]["input"]["properties"]["amount"]["type"], "number");
     assert_eq!(functions[1]["kind"], "stream");
 }

@@ -78,3 +78,6 @@ pub(super) const RULES: &[RuleRow] = &[
     unseen(55, "reads items for who wants a list", "the host's affair"),
     rule(56, "hides its lanes from its children"),
 ];
+
+/// The highest number.
+pub(crate) const LAST_RULE: Rule = RULES[RULES.len() - 1].number;
