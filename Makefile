@@ -24,7 +24,7 @@ test: test-rust test-python test-node test-go test-examples test-chaos ## Every 
 	@echo "all suites passed"
 
 .PHONY: bench
-bench: release ## Ours against the peers in one run, with ratios; BENCH=--quick for a short one
+bench: release floor ## Ours against the peers in one run, with ratios; BENCH=--quick for a short one
 	@$(PY) tests/bench/run.py $(BENCH)
 
 .PHONY: lint
@@ -199,6 +199,10 @@ python: venv node-worker ## The Python package, built in place for development
 .PHONY: node
 node: venv node-worker node-modules links ## The Node package, built in place for development
 	@npm run --silent build --prefix bindings-node
+
+.PHONY: floor
+floor:
+	@cargo build --quiet --release -p ganger-tests --example floor
 
 .PHONY: release
 release: venv node-worker node-modules links

@@ -12,6 +12,7 @@ from roster import (
     FUTURES,
     NODE,
     NODE_ALLOC,
+    NODE_MANY,
     PYTHON,
     PYTHON_ALLOC,
     TO_NODE,
@@ -72,6 +73,10 @@ def _alone(peer: Peer) -> bool:
     return _plain(peer) or peer.name == FUTURES
 
 
+def _windowed(peer: Peer) -> bool:
+    return _plain(peer) or peer.name == NODE_MANY
+
+
 def _bytes(peer: Peer) -> bool:
     return _plain(peer) or peer.name in (VIEW, PYTHON_ALLOC, NODE_ALLOC)
 
@@ -87,7 +92,7 @@ def _latency(quick: bool) -> list[Run]:
 
 def _throughput(quick: bool) -> list[Run]:
     given = {"workers": 2, "window": 64, "seconds": 0.4 if quick else 1.2}
-    return [Run("throughput", "throughput", given, 60, _plain)]
+    return [Run("throughput", "throughput", given, 60, _windowed)]
 
 
 def _mib(quick: bool) -> list[Run]:
@@ -158,7 +163,8 @@ CASES = [
     Case(
         "latency",
         "A call that does nothing, one in flight",
-        "One worker. The floor is a blocking ping-pong over a socket pair between two plain processes. "
+        "One worker. The floors are ping-pongs over a socket pair between two plain processes that block, "
+        "or with a host in tokio. "
         "The first result counts from the making of the pool, with the start of its worker.",
         _latency,
         [

@@ -1,7 +1,7 @@
 """The floor: blocking ping-pong over a socket pair between two plain processes, with no protocol at all.
 
 As a program it is one end: ``floor.py child FD`` answers what it reads, ``floor.py host FD CALLS`` asks
-one message at a time and prints the microseconds that each took.
+one message at a time and prints the microseconds that each took. The host "tokio" is ``floor.rs``.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+TOKIO = HERE.parents[1] / "target/release/examples/floor"
 MESSAGE = bytes(32)
 
 
 def ping_pong(host: str, child: str, calls: int) -> list[float]:
-    """Microseconds of each round trip between a host and a child, each "python" or "node"."""
+    """Microseconds of each round trip of host and child, each "python" or "node", a host also "tokio"."""
     near, far = socket.socketpair()
     with near, far:
         answering = subprocess.Popen([*_program(child), "child", str(far.fileno())], pass_fds=[far.fileno()])
         far.close()
-        command = [*_program(host), "host", str(near.fileno()), str(calls)]
+        command = [str(TOKIO), str(calls)]
+        if host != "tokio":
+            command = [*_program(host), "host", str(near.fileno()), str(calls)]
         asking = subprocess.run(
-            command, pass_fds=[near.fileno()], stdout=subprocess.PIPE, check=True, timeout=60
+            command, pass_fds=[near.fileno()], stdin=near, stdout=subprocess.PIPE, check=True, timeout=60
         )
     answering.wait(10)
     times: list[float] = json.loads(asking.stdout)

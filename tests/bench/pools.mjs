@@ -76,6 +76,7 @@ function bare({ workers, ...given }) {
 export const POOLS = {
   'ganger Node→Node': (given) => ganger({ node: here('functions.mjs') }, given),
   'ganger Node→Node, alloc': alloc,
+  'ganger Node→Node, 32 a worker': (given) => ganger({ node: here('functions.mjs') }, { ...given, concurrency: 32 }),
   'ganger Node→Python': (given) => ganger({ python: here('worker.py'), interpreter: process.env.BENCH_PYTHON }, given),
   'tinypool (processes)': (given) => tinypool('child_process', given),
   'tinypool (threads)': (given) => tinypool('worker_threads', given),

@@ -28,6 +28,8 @@ PYTHON, NODE = "ganger Python→Python", "ganger Node→Node"
 TO_NODE, TO_PYTHON = "ganger Python→Node", "ganger Node→Python"
 FUTURES = "ganger Python→Python, futures"
 VIEW, PYTHON_ALLOC, NODE_ALLOC = f"{PYTHON}, memoryview", f"{PYTHON}, alloc", f"{NODE}, alloc"
+# As many calls at once as those peers hand over that do not wait for an answer.
+NODE_MANY = f"{NODE}, 32 a worker"
 DEADPOOL = "deadpool-executor"
 UNTOUCHED = "ganger, never replaced"
 
@@ -49,6 +51,7 @@ PEERS = [
     Peer("Dask", "python", "pool", "distributed", heavy=True),
     Peer(NODE, "node", "ganger"),
     Peer(NODE_ALLOC, "node", "ganger"),
+    Peer(NODE_MANY, "node", "ganger"),
     Peer(TO_PYTHON, "node", "ganger"),
     Peer("tinypool (processes)", "node", "pool", "tinypool"),
     Peer("workerpool (processes)", "node", "pool", "workerpool"),

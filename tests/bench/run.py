@@ -24,7 +24,14 @@ from roster import PEERS, Peer, chosen
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "bench"
 CASE_NAMES = [case.name for case in CASES]
-FLOORS = [("python", "python"), ("node", "node"), ("python", "node"), ("node", "python")]
+FLOORS = [
+    ("tokio", "python"),
+    ("tokio", "node"),
+    ("python", "python"),
+    ("node", "node"),
+    ("python", "node"),
+    ("node", "python"),
+]
 
 
 def main() -> None:

@@ -93,7 +93,8 @@ def plain(figures: Figures, case: Case, run: str, language: str) -> Table:
     order = {"ganger": 0, "pool": 1, "bare": 3, "threads": 4}
     peers = [peer for peer in figures.peers(run) if peer.language == language]
     peers.sort(key=lambda peer: 2 if peer.name in case.apart else order[peer.kind])
-    floors = [name for name in figures.floors(run) if name.startswith(f"{FLOOR}{language.title()}")]
+    hosts = (f"{FLOOR}{language.title()}→", f"{FLOOR}Tokio→{language.title()}")
+    floors = [name for name in figures.floors(run) if name.startswith(hosts)]
     rows = [row(peer) for peer in peers] + [
         [f"*{name}*", *(_cell(figures, run, name, column) for column in columns), *[""] * (len(repeated) + 1)]
         for name in floors
