@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use wasmtime::{
-    Caller, Config, Engine, Error, Extern, ExternType, Linker, Memory, OptLevel, ResourceLimiter, Store,
-    Trap, UpdateDeadline, Val, WasmBacktrace,
+    Caller, Config, Engine, Error, Extern, Linker, Memory, OptLevel, ResourceLimiter, Store, Trap,
+    UpdateDeadline, Val, WasmBacktrace,
 };
 
 use super::{MAX_STACK_LENGTH, Signature, define_imports, signature};
@@ -46,21 +46,13 @@ impl Module {
     }
 
     pub(crate) fn export(&self, name: &str) -> Option<Signature> {
-        Some(match self.module.get_export(name)? {
-            ExternType::Memory(_) => Signature::Memory,
-            ExternType::Func(function) => {
-                let names = |types: &mut dyn Iterator<Item = wasmtime::ValType>| -> Vec<String> {
-                    types.map(|kind| kind.to_string()).collect()
-                };
-                let (parameters, results) = (names(&mut function.params()), names(&mut function.results()));
-                let texts =
-                    |names: &[String]| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-                let result = [texts(&results)];
-                let results: &[&str] = if results.is_empty() { &[] } else { &[&result[0]] };
-                signature(&[&texts(&parameters)], results)
-            }
-            _ => Signature::Other,
-        })
+        let export = self.module.get_export(name)?;
+        let Some(function) = export.func() else {
+            return Some(export.memory().map_or(Signature::Other, |_| Signature::Memory));
+        };
+        let parameters: Vec<String> = function.params().map(|kind| kind.to_string()).collect();
+        let results: Vec<String> = function.results().map(|kind| kind.to_string()).collect();
+        Some(signature(&texts(&parameters), &texts(&results)))
     }
 
     pub(crate) fn instantiate(&self, host: Host) -> Result<Instance, Ended> {
@@ -209,19 +201,24 @@ fn ended(error: Error) -> Ended {
 }
 
 fn kind(trap: Trap) -> &'static str {
-    match trap {
-        Trap::UnreachableCodeReached => "unreachable",
-        Trap::MemoryOutOfBounds | Trap::HeapMisaligned => "memory-out-of-bounds",
-        Trap::TableOutOfBounds => "table-out-of-bounds",
-        Trap::IndirectCallToNull => "indirect-call-to-null",
-        Trap::IntegerDivisionByZero => "integer-division-by-zero",
-        Trap::IntegerOverflow => "integer-overflow",
-        Trap::BadConversionToInteger => "bad-conversion-to-integer",
-        Trap::StackOverflow => "stack-overflow",
-        Trap::BadSignature => "bad-signature",
-        Trap::AllocationTooLarge => "out-of-memory",
-        _ => "other",
-    }
+    const NAMES: &[(Trap, &str)] = &[
+        (Trap::UnreachableCodeReached, "unreachable"),
+        (Trap::MemoryOutOfBounds, "memory-out-of-bounds"),
+        (Trap::HeapMisaligned, "memory-out-of-bounds"),
+        (Trap::TableOutOfBounds, "table-out-of-bounds"),
+        (Trap::IndirectCallToNull, "indirect-call-to-null"),
+        (Trap::IntegerDivisionByZero, "integer-division-by-zero"),
+        (Trap::IntegerOverflow, "integer-overflow"),
+        (Trap::BadConversionToInteger, "bad-conversion-to-integer"),
+        (Trap::StackOverflow, "stack-overflow"),
+        (Trap::BadSignature, "bad-signature"),
+        (Trap::AllocationTooLarge, "out-of-memory"),
+    ];
+    NAMES.iter().find(|(known, _)| *known == trap).map_or("other", |(_, name)| name)
+}
+
+fn texts(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
 }
 
 /// Exports are checked before, so this is never seen.
