@@ -205,7 +205,8 @@ floor:
 	@cargo build --quiet --release -p ganger-tests --example floor
 
 .PHONY: release
-release: venv node-worker node-modules links
+release: venv worker-node-modules node-modules links
+	@npm run --silent build:release --prefix worker-sdk/node
 	@$(PY) -m compileall -q worker-sdk/python/src
 	@$(PY) bindings-python/develop.py --release
 	@npm run --silent build:release --prefix bindings-node

@@ -40,6 +40,9 @@ function stageNode() {
   mkdirSync(to)
   for (const file of ['main.js', 'index.mjs', 'index.cjs', 'control-thread.cjs', 'package.json'])
     copyFileSync(join(from, 'dist', file), join(to, file))
+  // Without it workers copy what they would look at.
+  const native = join(from, 'dist/ganger-worker.node')
+  if (existsSync(native)) copyFileSync(native, join(to, 'ganger-worker.node'))
 }
 
 /** A running process keeps the file it has: writing into it would crash it. */

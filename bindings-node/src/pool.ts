@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events'
 import { isMainThread } from 'node:worker_threads'
+import { collectMany } from '../../worker-sdk/node/src/collecting.js'
 import type { Source } from '../../worker-sdk/node/src/items.js'
 import { Awaited } from './awaited.js'
 import { Bells } from './bells.js'
@@ -23,6 +24,7 @@ import { Reader } from './reader.js'
 import { unwatchAbort, watchAbort } from './signals.js'
 import { Stream } from './stream.js'
 import type { BroadcastOptions, CallOptions, Invitation, PoolOptions, StreamOptions, WorkerOutcome } from './surface.js'
+import { isLongTurn } from './turns.js'
 import { encodeInput } from './values.js'
 
 const wakeUp = Symbol('wakeUp')
@@ -223,6 +225,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     try {
       this.#hand(call, ticket, source, [fn, bytes, length, block ?? encoding, json])
       if (block !== undefined) empty(bytes.buffer)
+      if (length >= LARGE) collectMany()
     } catch (error) {
       this.#pending.remove(ticket)
       throw thrownBySeam(error)
@@ -293,8 +296,13 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     })
   }
 
-  /** @internal The seam has something for us. */
+  /** @internal The seam has something for us. It does not say so again before that was taken. */
   [wakeUp](): void {
+    if (isLongTurn()) setImmediate(() => this.#take())
+    else this.#take()
+  }
+
+  #take(): void {
     if (!this.#pending.settle(this.#native)) return
     const [events, lost, awaited, gathered] = this.#native.takeNews()
     for (const event of events) tell(this as EventEmitter, event, this.#warned)
@@ -305,6 +313,9 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     for (let at = 0; at < gathered.length; at += 2) this.#awaited.hasCome(gathered[at] as number, gathered[at + 1])
   }
 }
+
+/** Bytes of an input from which on results of earlier calls that nobody needs are looked for: they keep its like from being reused. */
+const LARGE = 128 * 1024
 
 /** More workers than a pool can have. */
 const ALL = 2 ** 32 - 1

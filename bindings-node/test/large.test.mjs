@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaveNothing, nodeWorker, open, pythonWorker } from './support.mjs'
+import { release } from 'ganger'
+import { eventually, leaveNothing, nodeWorker, open, pythonWorker } from './support.mjs'
 
 leaveNothing()
 
@@ -33,7 +34,8 @@ test('a large input is copied once, to memory that is there already', async (t) 
   const pool = open(t, nodeWorker)
   if (pool.stats().sharedMemory.size === 0) return t.skip('no shared memory here')
   const input = Buffer.alloc(SIZE, 1)
-  await pool.call('echo', input)
+  release(await pool.call('echo', input))
+  await eventually(() => pool.stats().sharedMemory.used === 0)
   const before = process.resourceUsage().minorPageFault
   const call = pool.call('echo', input)
   const touched = process.resourceUsage().minorPageFault - before

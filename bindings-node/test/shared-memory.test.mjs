@@ -47,6 +47,7 @@ for (const [language, worker] of Object.entries(both)) {
         const echoed = await pool.call('echo', bytes)
         assert.ok(Buffer.isBuffer(echoed) && echoed.equals(bytes), `${size}`)
         release(echoed)
+        await eventually(() => used(pool) === 0)
       }
       const { refused, size } = pool.stats().sharedMemory
       if (sharedMemory === undefined) assert.equal(refused, 0)

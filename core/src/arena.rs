@@ -8,7 +8,7 @@ mod memory;
 mod results;
 
 pub(crate) use input::InputArena;
-pub use input::{Block, Reservation};
+pub use input::{Block, PrivateView, Reservation};
 pub(crate) use results::ResultArena;
 pub use results::ResultBlock;
 

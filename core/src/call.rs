@@ -6,7 +6,7 @@ use bytes::Bytes;
 pub use ganger_protocol::Encoding;
 pub use ganger_protocol::message::{Progress, Shape};
 
-use crate::arena::{Block, ResultBlock};
+use crate::arena::{Block, PrivateView, ResultBlock};
 use crate::error::Error;
 use crate::options::CallOptions;
 
@@ -93,6 +93,22 @@ impl Reply {
             Some(Place::Input(block)) => block.holders() == 2,
             Some(Place::Result(_)) | None => true,
         }
+    }
+
+    /// Whether the payload is what the call came with, all of it and unchanged, as it lies in shared memory.
+    pub fn is_input(&self) -> bool {
+        match &self.place {
+            Some(Place::Input(block)) => block.as_ref().len() == self.payload.len(),
+            Some(Place::Result(_)) | None => false,
+        }
+    }
+
+    /// The payload to be read and written although others look at it: none of them sees what is written. None: it does not lie in shared memory,
+    /// or the system has no such view to give.
+    pub fn privately(&self) -> Option<PrivateView> {
+        let Some(Place::Input(block)) = &self.place else { return None };
+        let start = self.payload.as_ptr().addr().checked_sub(block.as_ref().as_ptr().addr())?;
+        block.privately(start..start + self.payload.len())
     }
 
     /// The shared memory that the payload is all of, if the worker left it there for this reply alone.

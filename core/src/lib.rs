@@ -52,7 +52,7 @@ mod stream;
 mod timer;
 mod watch;
 
-pub use arena::{Block, Reservation, ResultBlock, SHARED_MEMORY_THRESHOLD};
+pub use arena::{Block, PrivateView, Reservation, ResultBlock, SHARED_MEMORY_THRESHOLD};
 pub use call::{
     Call, Completion, Encoding, Gathered, Input, Outcome, Progress, ProgressObserver, Reply, Shape, Waiter,
 };

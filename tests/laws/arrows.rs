@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ganger-worker", &["ganger-protocol"]),
     ("ganger-wasm", &["ganger-protocol", "ganger-worker"]),
     ("ganger-cli", &["ganger", "ganger-protocol"]),
+    ("ganger-worker-node", &[]),
     ("ganger-node", &["ganger"]),
     ("ganger-python", &["ganger"]),
     ("behavior-worker", &["ganger-worker"]),

@@ -4,7 +4,7 @@ use crate::assert_kept;
 use crate::tree::{rust_code, words};
 
 /// Spawning and exits, measuring, shared memory, the binary that execs workers, and where a worker takes over the
-/// descriptors it inherits, Python's buffer protocol, which is made of pointers, and the event loop of Node.js, which is written in C. Each block has its reason, which clippy asks for.
+/// descriptors it inherits, Python's buffer protocol, which is made of pointers, buffers that Node.js takes by their address, and its event loop, which is written in C. Each block has its reason, which clippy asks for.
 const UNSAFE_MAY_STAND_IN: &[&str] = &[
     "core/src/process/",
     "core/src/sampler/",
@@ -14,6 +14,7 @@ const UNSAFE_MAY_STAND_IN: &[&str] = &[
     "bindings-node/native/src/memory.rs",
     "bindings-python/src/memory.rs",
     "worker-sdk/rust/src/transport/descriptors.rs",
+    "worker-sdk/node/native/src/mapping.rs",
 ];
 
 const FORBID_IT: &[&str] = &["core/scheduler/src/lib.rs", "worker-sdk/protocol/src/lib.rs"];

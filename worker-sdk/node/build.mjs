@@ -1,7 +1,8 @@
 // Bundles the SDK into dist/: main.js (the worker), index.mjs and index.cjs (what user code imports),
 // control-thread.cjs, and test/parts.js (the parts, for the tests; not published).
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { build } from 'esbuild'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -15,7 +16,10 @@ const common = {
 const commonjs = { ...common, format: 'cjs' }
 const esm = { ...common, format: 'esm', define: { ...common.define, __dirname: 'import.meta.dirname' } }
 
-rmSync('dist', { recursive: true, force: true })
+// All but the native part, which takes a compiler to make (native.mjs).
+mkdirSync('dist', { recursive: true })
+for (const name of readdirSync('dist'))
+  if (!name.endsWith('.node')) rmSync(join('dist', name), { recursive: true, force: true })
 await Promise.all([
   // The worker is CommonJS: the loader of ECMAScript modules takes some milliseconds more to start.
   build({

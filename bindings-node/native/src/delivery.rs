@@ -16,6 +16,8 @@ const RECORDS: usize = 128;
 const LARGE: usize = 32 * 1024;
 /// From this size on without a copy, where Node.js allows that. A shorter one may lie in what was read together with others, and keep that.
 const VIEWED: usize = 64 * 1024;
+/// From this size on a mapping of its own costs less than a copy.
+const MAPPED: usize = 256 * 1024;
 /// In the place of an encoding: it lies apart, or, there, it is an error.
 const APART: i32 = -1;
 
@@ -104,12 +106,15 @@ fn inline(settled: &Settled) -> Option<&[u8]> {
     settled.outcome.as_ref().ok().map(|reply| &*reply.payload).filter(|payload| payload.len() < LARGE)
 }
 
-/// The payload as it lies, if that is worth it and nobody else looks at it, else a copy.
+/// The payload as it lies, if that is worth it, so that nobody else sees what is written to it; else a copy.
 fn buffer<'env>(env: &'env Env, reply: Reply) -> napi::Result<ArrayBuffer<'env>> {
     if reply.payload.len() >= VIEWED && reply.is_exclusive() {
-        memory::view(env, reply.payload)
-    } else {
-        ArrayBuffer::copy_from(env, &reply.payload)
+        return memory::view(env, reply.payload);
+    }
+    let private = if reply.payload.len() >= MAPPED { reply.privately() } else { None };
+    match private {
+        Some(view) => memory::private(env, view),
+        None => ArrayBuffer::copy_from(env, &reply.payload),
     }
 }
 

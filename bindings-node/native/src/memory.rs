@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ganger::Reservation;
+use ganger::{PrivateView, Reservation};
 use napi::bindgen_prelude::{ArrayBuffer, Env};
 
 /// A payload that nobody else looks at: JavaScript may write to what it gets.
@@ -19,6 +19,13 @@ pub(crate) fn view<'env>(env: &'env Env, payload: Bytes) -> napi::Result<ArrayBu
     let made = unsafe { ArrayBuffer::from_external(env, start, length, hint, |_, hint| drop(take(&hint))) };
     // What was refused has no finalizer.
     made.inspect_err(|_| drop(take(&held)))
+}
+
+/// A payload that others look at too: what JavaScript writes to what it gets, none of them sees.
+pub(crate) fn private<'env>(env: &'env Env, view: PrivateView) -> napi::Result<ArrayBuffer<'env>> {
+    let (start, length) = (view.as_mut_ptr(), view.len());
+    // SAFETY: the view, of which this is the only handle, keeps the memory until the finalizer has run.
+    unsafe { ArrayBuffer::from_external(env, start, length, view, |_, view| drop(view)) }
 }
 
 /// Blocks that JavaScript fills. Each has a number, because another may lie where one lay whose finalizer is still to run.

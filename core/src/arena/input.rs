@@ -12,6 +12,9 @@ use ganger_protocol::{Blocks, Extent};
 
 use super::memory::{File, Mapping};
 
+/// Pages are no larger on any system.
+const LARGEST_PAGE: u64 = 64 * 1024;
+
 /// An arena for the inputs of calls. Clones are the same arena.
 #[derive(Clone, Debug)]
 pub(crate) struct InputArena(Arc<Inside>);
@@ -33,6 +36,33 @@ pub struct Reservation(Lease);
 /// A filled block: workers and host read it, nobody writes it. It is free again when its last clone is gone.
 #[derive(Clone, Debug)]
 pub struct Block(Arc<Lease>);
+
+/// Bytes of a block as memory of its holder's own: what is written is copied first, and seen by nobody else.
+#[derive(Debug)]
+pub struct PrivateView {
+    mapping: Mapping,
+    /// What was asked for begins so many bytes after a page does.
+    lead: usize,
+    /// Pages that were not written are the block's: it stays what it is. Let go of last.
+    _block: Block,
+}
+
+impl PrivateView {
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.mapping.size() - self.lead
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where it begins. It may be read and written for as long as this lives.
+    pub fn as_mut_ptr(&self) -> *mut u8 {
+        self.mapping.at(self.lead)
+    }
+}
 
 /// A part of the arena that is given back when this is dropped.
 struct Lease {
@@ -158,6 +188,16 @@ impl Block {
         // What those who have let go of it read, they read before.
         fence(Ordering::Acquire);
         holders
+    }
+
+    /// A part of it that is written without anybody else seeing it, whoever looks at the block. None: the system has none to give.
+    pub(crate) fn privately(&self, part: Range<usize>) -> Option<PrivateView> {
+        assert!(part.start <= part.end && part.end <= self.0.length, "a part lies within its block");
+        let start = self.offset() + part.start as u64;
+        let lead = start % LARGEST_PAGE;
+        let end = start + part.len() as u64;
+        let mapping = File::map_privately(&self.0.arena.0.readers, start - lead..end).ok()?;
+        Some(PrivateView { mapping, lead: usize::try_from(lead).ok()?, _block: self.clone() })
     }
 
     /// Whether it lies in this arena.

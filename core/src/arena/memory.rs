@@ -109,6 +109,17 @@ mod system {
             Ok(Mapping { start: start.cast(), size: self.size })
         }
 
+        /// A part of a file, whose pages are copied when they are written: nobody else sees that. It begins at a whole page.
+        pub(in super::super) fn map_privately(fd: &OwnedFd, range: Range<u64>) -> io::Result<Mapping> {
+            let size = usize::try_from(range.end - range.start).map_err(|_| io::ErrorKind::InvalidInput)?;
+            let length = NonZeroUsize::new(size).ok_or(io::ErrorKind::InvalidInput)?;
+            let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+            let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
+            // SAFETY: as above.
+            let start = unsafe { mmap(None, length, rights, flags, fd, self::length(range.start)?) }?;
+            Ok(Mapping { start: start.cast(), size })
+        }
+
         /// Puts memory behind a range, or says that there is none.
         pub(in super::super) fn back(&self, range: Range<u64>) -> io::Result<()> {
             let span = length(range.end - range.start)?;
@@ -152,6 +163,10 @@ mod system {
         }
 
         pub(in super::super) fn map(&self) -> io::Result<Mapping> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(in super::super) fn map_privately(_fd: &OwnedFd, _range: Range<u64>) -> io::Result<Mapping> {
             Err(io::ErrorKind::Unsupported.into())
         }
 

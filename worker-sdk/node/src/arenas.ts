@@ -1,23 +1,37 @@
-// Shared memory as a worker sees it (SPEC 2.3). Without native code it cannot be mapped: what lies there is read and written
-// through the descriptors, which is one copy. (Node has marked them close-on-exec itself.)
+// Shared memory as a worker sees it (SPEC 2.3). With the native part inputs are looked at where they lie; without it, as results
+// always, what lies there is read and written through the descriptors, which is one copy. (Node has marked them close-on-exec itself.)
 
 import { readSync, writeSync } from 'node:fs'
 import { Blocks } from './blocks.js'
-import { ARENA, type Reference, type SharedMemory, Violation } from './protocol.js'
+import { loadNative } from './native.js'
+import { ARENA, type Reference, type Seq, type SharedMemory, Violation } from './protocol.js'
+import { Views } from './views.js'
 
 /** What one system call is asked for: `fs` takes no more than 2 GiB. */
 const MOST_AT_ONCE = 2 ** 30
 
 export class Arenas {
   readonly #blocks: Blocks
+  /** Undefined before the first input, null if there are none. */
+  #views: Views | null | undefined
 
-  constructor(private readonly memory: SharedMemory) {
+  constructor(
+    private readonly memory: SharedMemory,
+    /** Nothing looks at the input of an answered call any more. */
+    private readonly giveBack: (seq: Seq) => void,
+  ) {
     this.#blocks = new Blocks(memory.resultSize)
   }
 
   /** Whether a payload of so many bytes is worth it. */
   takes(bytes: number): boolean {
     return bytes >= this.memory.threshold
+  }
+
+  /** The input of a call that is one byte string: a view of it if that can be had. Throws as `read` does. */
+  input(seq: Seq, offset: number, length: number): Buffer {
+    if (this.#views === undefined) this.#views = this.#findViews()
+    return this.#views?.view(seq, offset, length) ?? this.read(offset, length)
   }
 
   /** A copy of an input. Throws a `RangeError` if it is longer than this Node.js allows. */
@@ -29,6 +43,16 @@ export class Arenas {
       at += count
     }
     return bytes
+  }
+
+  /** Where a call's result lies if it is the call's input or a part of it; nothing is copied then. */
+  find(seq: Seq, bytes: Uint8Array): Reference | undefined {
+    return this.#views?.find(seq, bytes)
+  }
+
+  /** The call is being answered. Whether the host must not take its input back yet. */
+  holds(seq: Seq): boolean {
+    return this.#views?.areHeldAtAnswer(seq) ?? false
   }
 
   /** Copies a result for the host. Undefined: there is no room, or the system has no memory. */
@@ -49,5 +73,10 @@ export class Arenas {
   /** The host looks no more at what lies there. */
   release(offsets: readonly number[]): void {
     for (const offset of offsets) this.#blocks.give(offset)
+  }
+
+  #findViews(): Views | null {
+    const native = loadNative()
+    return native === undefined ? null : new Views(native, this.memory.inputFd, this.memory.inputSize, this.giveBack)
   }
 }

@@ -26,8 +26,11 @@ export interface Effects {
   send(lane: Lane, kind: number, seq: Seq, body?: unknown): void
   /** Load the user's code and run its start-up hooks; then tell `loaded` or `failed`. */
   load(welcome: Welcome): void
-  /** A copy of what lies in the input arena. Throws a `RangeError` if there is no room for it. */
-  fetch(offset: number, length: number): Buffer
+  /**
+   * What lies in the input arena: a copy, or, for a call whose input is one byte string, maybe a view. Throws a `RangeError` if
+   * there is no room for it.
+   */
+  fetch(offset: number, length: number, viewedBy?: Seq): Buffer
   /** The host looks no more at these blocks of the result arena. */
   release(offsets: readonly number[]): void
   run(call: Call): void

@@ -8,7 +8,9 @@ import { Encoder } from './encoder.js'
 import { NotEncodable } from './path.js'
 import {
   Encoding,
+  Flag,
   HEADER_SIZE,
+  Kind,
   MAX_BODY,
   type Reference,
   type Seq,
@@ -61,7 +63,7 @@ export class Outbox {
       encoder.position = at
       throw new NotEncodable('a body of more than 16 MiB')
     }
-    writeHeader(encoder.buffer, at, { kind, flags: 0, seq, bodyLength: length, length })
+    writeHeader(encoder.buffer, at, { kind, flags: this.#held(kind, seq), seq, bodyLength: length, length })
     this.#appended()
   }
 
@@ -80,7 +82,7 @@ export class Outbox {
       encoder.position = at
       return this.#reference(kind, Encoding.MESSAGEPACK, seq, shared)
     }
-    writeHeader(encoder.buffer, at, { kind, flags: 0, seq, bodyLength: 0, length })
+    writeHeader(encoder.buffer, at, { kind, flags: this.#held(kind, seq), seq, bodyLength: 0, length })
     this.#appended()
     return length
   }
@@ -88,11 +90,12 @@ export class Outbox {
   /** A frame with a byte string as its payload; one that is long enough is not copied, unless it may change afterwards. */
   raw(kind: number, seq: Seq, bytes: Uint8Array, mayChange = false): number | undefined {
     if (bytes.length > this.maxPayload) return undefined
-    const shared = this.#leave(bytes, 0, bytes.length)
+    const shared = this.#find(seq, bytes) ?? this.#leave(bytes, 0, bytes.length)
     if (shared !== undefined) return this.#reference(kind, Encoding.RAW, seq, shared)
     const encoder = this.#encoder
     const at = encoder.reserve(HEADER_SIZE)
-    writeHeader(encoder.buffer, at, { kind, flags: Encoding.RAW, seq, bodyLength: 0, length: bytes.length })
+    const flags = Encoding.RAW | this.#held(kind, seq)
+    writeHeader(encoder.buffer, at, { kind, flags, seq, bodyLength: 0, length: bytes.length })
     if (bytes.length < COPY_LIMIT) encoder.bytes(bytes)
     else this.#piece(mayChange ? Buffer.from(bytes) : bytes)
     this.#appended()
@@ -126,6 +129,17 @@ export class Outbox {
     for (const piece of pieces) if (!writeBlocking(this.fd, piece)) return
   }
 
+  /** Where they lie already, if they are worth a reference. */
+  #find(seq: Seq, bytes: Uint8Array): Reference | undefined {
+    return this.arenas?.takes(bytes.length) ? this.arenas.find(seq, bytes) : undefined
+  }
+
+  /** A flag of the frame that ends a call. */
+  #held(kind: number, seq: Seq): number {
+    const ends = kind === Kind.RESULT || kind === Kind.ERROR
+    return ends && this.arenas?.holds(seq) ? Flag.HELD : 0
+  }
+
   /** Puts a large payload into shared memory, if there is some. */
   #leave(bytes: Uint8Array, at: number, length: number): Reference | undefined {
     if (this.arenas === null || !this.arenas.takes(length)) return undefined
@@ -134,7 +148,7 @@ export class Outbox {
 
   #reference(kind: number, encoding: number, seq: Seq, to: Reference): number {
     const at = this.#encoder.reserve(SHARED_FRAME_SIZE)
-    writeSharedFrame(this.#encoder.buffer, at, [kind, encoding, seq], to)
+    writeSharedFrame(this.#encoder.buffer, at, [kind, encoding | this.#held(kind, seq), seq], to)
     this.#appended()
     return to.length
   }

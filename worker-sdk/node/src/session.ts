@@ -8,6 +8,7 @@ import { cancelledReport, type ErrorReport, plainReport, tooLargeReport } from '
 import {
   type CancelReason,
   DEFAULT_MAX_PAYLOAD,
+  Encoding,
   Flag,
   type Frame,
   Kind,
@@ -249,8 +250,10 @@ export class Session {
 
   /** A message instead says why it could not be held. */
   #fetched(frame: Frame, { offset, length }: Shared): Payload | string {
+    const isBytes = (frame.flags & Flag.ENCODING) === Encoding.RAW
+    const viewedBy = isBytes && frame.kind === Kind.CALL ? frame.seq : undefined
     try {
-      const bytes = this.effects.fetch(offset, length)
+      const bytes = this.effects.fetch(offset, length, viewedBy)
       return { encoding: frame.flags & Flag.ENCODING, bytes, payloadAt: 0, end: length, owned: true }
     } catch (error) {
       if (!(error instanceof RangeError)) throw error

@@ -111,15 +111,16 @@ export class Worker implements Effects, Reporting {
   load(welcome: Welcome): void {
     this.#data.maxPayload = welcome.maxPayload
     if (welcome.sharedMemory !== null) {
-      this.#arenas = new Arenas(welcome.sharedMemory)
+      this.#arenas = new Arenas(welcome.sharedMemory, (seq) => this.#data.outbox.body(Kind.RELEASE, seq))
       this.#data.outbox.arenas = this.#arenas
     }
     this.#context = new WorkerContext(this, welcome)
     this.#start(welcome, this.#context).catch((error) => this.#session.failed(reportOf('START_FAILED', error)))
   }
 
-  fetch(offset: number, length: number): Buffer {
+  fetch(offset: number, length: number, viewedBy?: Seq): Buffer {
     if (this.#arenas === undefined) throw new Violation('there is no shared memory')
+    if (viewedBy !== undefined) return this.#arenas.input(viewedBy, offset, length)
     return this.#arenas.read(offset, length)
   }
 

@@ -1,12 +1,11 @@
-// Payloads in shared memory, on a real worker process. Plain files stand in for arenas: a worker without native code only reads
-// and writes them.
+// Payloads in shared memory, on a real worker process. Plain files stand in for arenas: a worker reads, writes and maps them alike.
 
 import assert from 'node:assert/strict'
-import { closeSync, openSync, readSync, truncateSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, copyFileSync, existsSync, openSync, readSync, truncateSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { Encoding, Flag, Kind } from '../dist/test/parts.mjs'
-import { bytesOf, frame, Host, project } from './host.mjs'
+import { bytesOf, frame, Host, MAIN, project } from './host.mjs'
 
 const INPUT = 0
 const RESULT = 1
@@ -18,6 +17,12 @@ import { execFileSync } from 'node:child_process'
 export const echo = (input) => input
 export const length = (input) => input.length
 export async function later(input) { await new Promise((resolve) => setTimeout(resolve, 5)); return input }
+const kept = []
+export const keep = (input) => kept.push(input)
+export const drop = () => kept.splice(0).length
+export const part = (input) => input.subarray(1000)
+export const refuse = (input) => { throw new Error('no') }
+export function changed(input) { input[4096] = 9; return input }
 export const bytes = (size) => Buffer.alloc(size, 7)
 export const buffer = (size) => new ArrayBuffer(size)
 export const text = (size) => 'x'.repeat(size)
@@ -26,6 +31,7 @@ export function change(input) { input.fill(9); return input.length }
 export const children = () => execFileSync('ls', ['-l', '/proc/self/fd'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString()
 `
 const folder = project({ 'work.mjs': source })
+const noNative = existsSync(join(dirname(MAIN), 'ganger-worker.node')) ? false : 'the native part is not built'
 const open = []
 after(() => Promise.all(open.map((host) => host.leave())))
 
@@ -36,7 +42,7 @@ async function sharing(options = {}) {
   const ends = [openSync(input, 'r'), openSync(options.result ?? result, 'r+')]
   const memory = { input_fd: 5, result_fd: 6, input_size: SIZE, result_size: SIZE, threshold: THRESHOLD }
   const welcome = { concurrency: 8, shared_memory: memory, ...options.welcome }
-  const host = new Host(`${folder}/work.mjs`, { arenas: ends })
+  const host = new Host(`${folder}/work.mjs`, { arenas: ends, main: options.main })
   for (const end of ends) closeSync(end)
   open.push(host)
   host.greeting = await host.hello()
@@ -219,4 +225,85 @@ test('a reference that was not agreed on is a violation', async () => {
   sendShared(host, 'length', Buffer.alloc(5000))
   assert.equal((await host.exited).code, 70)
   assert.match(host.stderr, /shared memory, which was not agreed/)
+})
+
+/** A worker as it is where there is no native part. */
+function mainWithout() {
+  const place = project({ 'package.json': '{ "type": "commonjs" }' })
+  for (const file of ['main.js', 'control-thread.cjs']) copyFileSync(join(dirname(MAIN), file), join(place, file))
+  return join(place, 'main.js')
+}
+
+const LONG = 400_000
+const filled = (byte) => Buffer.alloc(LONG, byte)
+const INPUT_AT = 65_536
+const about = ({ kind, flags, payload }) => [
+  kind,
+  flags & ~Flag.ENCODING,
+  payload.length === 24 && payload.readUInt8(0),
+]
+const releaseOf = (host, seq) => host.next((frame) => frame.kind === Kind.RELEASE && frame.seq === seq)
+
+test('an input that comes back is a reference to where it lies, and is given back later', {
+  skip: noNative,
+}, async () => {
+  const host = await sharing()
+  for (const [name, from] of [
+    ['echo', 0],
+    ['later', 0],
+    ['part', 1000],
+  ]) {
+    const seq = sendShared(host, name, filled(3), { at: INPUT_AT })
+    const reply = await host.reply(seq)
+    assert.deepEqual(about(reply), [Kind.RESULT, Flag.SHARED | Flag.HELD, INPUT], name)
+    assert.deepEqual(
+      [8, 16].map((at) => Number(reply.payload.readBigUInt64LE(at))),
+      [INPUT_AT + from, LONG - from],
+    )
+    await releaseOf(host, seq)
+  }
+})
+
+test('an input that the function wrote to is copied to where results lie', { skip: noNative }, async () => {
+  const host = await sharing()
+  const seq = sendShared(host, 'changed', filled(3), { at: INPUT_AT })
+  const reply = await host.reply(seq)
+  assert.deepEqual(about(reply), [Kind.RESULT, Flag.SHARED | Flag.HELD, RESULT])
+  const expected = filled(3)
+  expected[4096] = 9
+  assert.ok(resolved(host, reply).bytes.equals(expected))
+  const there = Buffer.alloc(LONG)
+  readSync(host.input, there, 0, LONG, INPUT_AT)
+  assert.ok(there.equals(filled(3)), 'nobody else sees it')
+  await releaseOf(host, seq)
+})
+
+test('what looks at an input is told with the answer, error or not', { skip: noNative }, async () => {
+  const host = await sharing()
+  const failed = sendShared(host, 'refuse', filled(1), { at: INPUT_AT })
+  assert.deepEqual(about(await host.reply(failed)).slice(0, 2), [Kind.ERROR, Flag.HELD])
+  await releaseOf(host, failed)
+  const kept = sendShared(host, 'keep', filled(1), { at: INPUT_AT })
+  assert.ok((await host.reply(kept)).flags & Flag.HELD)
+  for (let call = 0; call < 20; call++) await host.reply(sendShared(host, 'length', filled(2), { at: 0 }))
+  assert.ok(!host.frames.some(({ kind, seq }) => kind === Kind.RELEASE && seq === kept))
+  assert.equal(await host.call('drop'), 1)
+  await releaseOf(host, kept)
+})
+
+test('with bytes for other than one byte string, or few of them, nothing is held', async () => {
+  const host = await sharing()
+  const encoded = bytesOf({ bytes: filled(1) })
+  const reply = await host.reply(sendShared(host, 'echo', encoded, { encoding: Encoding.MESSAGEPACK }))
+  assert.ok(resolved(host, reply).bytes.equals(encoded) && !(reply.flags & Flag.HELD))
+  assert.ok(!((await host.reply(sendShared(host, 'echo', Buffer.alloc(5000)))).flags & Flag.HELD))
+})
+
+test('without the native part every payload is copied once, in and out', async () => {
+  const host = await sharing({ main: mainWithout() })
+  for (const name of ['echo', 'part', 'changed', 'later']) {
+    const reply = await host.reply(sendShared(host, name, filled(3), { at: INPUT_AT }))
+    assert.deepEqual(about(reply), [Kind.RESULT, Flag.SHARED, RESULT], name)
+    release(host, resolved(host, reply).offset)
+  }
 })

@@ -1,0 +1,59 @@
+//! The native part of the Node.js worker SDK: inputs in shared memory as buffers over where they lie.
+//!
+//! The SDK does without it, at the price of a copy.
+
+mod mapping;
+mod pages;
+
+use std::rc::Rc;
+
+use napi::bindgen_prelude::{ArrayBuffer, Env, Function, FunctionRef};
+use napi_derive::napi;
+
+use mapping::Mapping;
+use pages::Pages;
+
+/// The arena that holds the inputs of calls, as a worker looks at it.
+#[napi]
+pub struct InputArena {
+    descriptor: i32,
+    pages: Option<Pages>,
+    gone: Rc<FunctionRef<f64, ()>>,
+}
+
+#[napi]
+impl InputArena {
+    /// `gone` is told the number of each view that nobody can reach any more.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(descriptor: i32, gone: Function<'_, f64, ()>) -> napi::Result<Self> {
+        Ok(Self { descriptor, pages: Pages::new(), gone: Rc::new(gone.create_ref()?) })
+    }
+
+    /// A part of the arena without a copy, of which what is written is seen by nobody else. Null: that cannot be had.
+    #[napi(catch_unwind)]
+    pub fn view<'env>(
+        &self,
+        env: &'env Env,
+        number: f64,
+        offset: f64,
+        length: f64,
+    ) -> Option<ArrayBuffer<'env>> {
+        let mapping = Mapping::new(self.descriptor, offset as u64, length as usize)?;
+        let gone = Rc::clone(&self.gone);
+        let tell = move |env: &Env| {
+            // It fails once the environment ends: then nobody is left to be told.
+            let _ = gone.borrow_back(env).and_then(|gone| gone.call(number));
+        };
+        mapping.lend(env, tell).ok()
+    }
+
+    /// Whether nobody has written to this part of a view, so that what lies in the arena is the same. False if it cannot be told.
+    #[napi(catch_unwind)]
+    pub fn is_as_sent(&self, view: ArrayBuffer<'_>, at: f64, length: f64) -> bool {
+        let part = view.get(at as usize..at as usize + length as usize);
+        match (&self.pages, part) {
+            (Some(pages), Some(part)) => pages.are_the_files(part.as_ptr_range()),
+            (None, _) | (_, None) => false,
+        }
+    }
+}

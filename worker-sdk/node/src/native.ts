@@ -1,0 +1,35 @@
+// The native part, if there is one: beside this file, as in the packages of apps, or as the package of this system that was installed along.
+
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+export interface NativeArena {
+  /** A part of the arena as memory of its own, without a copy; null if that cannot be had. */
+  view(number: number, offset: number, length: number): ArrayBuffer | null
+  /** Whether nobody has written to this part of a view. */
+  isAsSent(view: ArrayBufferLike, at: number, length: number): boolean
+}
+
+export interface Native {
+  /** `gone` is told the number of each view that was collected. */
+  InputArena: new (
+    descriptor: number,
+    gone: (number: number) => void,
+  ) => NativeArena
+}
+
+/** Undefined: there is none for this system, and payloads are copied. */
+export function loadNative(): Native | undefined {
+  const load = createRequire(__filename)
+  const here = join(__dirname, 'ganger-worker.node')
+  const system = `ganger-worker-${process.platform}-${process.arch}`
+  for (const name of existsSync(here) ? [here] : [`${system}-gnu`, `${system}-musl`]) {
+    try {
+      return load(name) as Native
+    } catch {
+      // Not installed, or made for another system.
+    }
+  }
+  return undefined
+}
