@@ -24,7 +24,7 @@ def stage(profile: str) -> None:
     replace(python / "ganger_worker_start.py", HOME / "python" / "ganger_worker_start.py")
     mirror(python / "src" / "ganger_worker", HOME / "python" / "ganger_worker")
     node = ROOT / "worker-sdk" / "node" / "dist"
-    for file in sorted((*node.glob("*.*js"), node / "package.json")) if node.is_dir() else ():
+    for file in sorted((*node.glob("*.*js"), *node.glob("*.node"), node / "package.json")) if node.is_dir() else ():
         replace(file, HOME / "node" / file.name)
 
 

@@ -18,16 +18,25 @@ pub(crate) fn reply<'py>(py: Python<'py>, reply: &Reply) -> PyResult<Bound<'py, 
         Encoding::MessagePack => value(py, &reply.payload)
             .map_err(|refused| exception(py, &refused.into_error(ErrorCode::InvalidResult, None))),
         Encoding::Raw if reply.view => memory::view(py, &reply.payload),
-        Encoding::Raw => Ok(bytes(py, &reply.payload)),
+        Encoding::Raw => bytes(py, &reply.payload),
         Encoding::Pickle5 => pickle(py, reply),
     }
+}
+
+/// The same for a caller that waits, and so holds what it called with: bytes that came back unchanged it may have as they are.
+pub(crate) fn reply_to<'py>(given: &Bound<'py, PyAny>, answered: &Reply) -> PyResult<Bound<'py, PyAny>> {
+    let is_bytes = answered.encoding == Encoding::Raw && !answered.view;
+    if is_bytes && answered.is_input() && given.is_exact_instance_of::<PyBytes>() {
+        return Ok(given.clone());
+    }
+    reply(given.py(), answered)
 }
 
 /// A small one as bytes; of a large one a view: what is unpickled from it may be where it lies, for good.
 fn pickle<'py>(py: Python<'py>, reply: &Reply) -> PyResult<Bound<'py, PyAny>> {
     match reply.block() {
         Some(block) => memory::writable_view(py, block),
-        None if reply.payload.len() < VIEWED_FROM => Ok(bytes(py, &reply.payload)),
+        None if reply.payload.len() < VIEWED_FROM => bytes(py, &reply.payload),
         None => memory::view(py, &reply.payload),
     }
 }
@@ -38,8 +47,12 @@ pub(crate) fn decoded<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, 
     value(py, data).map_err(|refused| exception(py, &refused.into_error(ErrorCode::InvalidResult, None)))
 }
 
-fn bytes<'py>(py: Python<'py>, payload: &Bytes) -> Bound<'py, PyAny> {
-    PyBytes::new(py, payload).into_any()
+fn bytes<'py>(py: Python<'py>, payload: &Bytes) -> PyResult<Bound<'py, PyAny>> {
+    if payload.len() < LONG {
+        Ok(PyBytes::new(py, payload).into_any())
+    } else {
+        memory::long_bytes(py, payload)
+    }
 }
 
 fn value<'py>(py: Python<'py>, data: &[u8]) -> Result<Bound<'py, PyAny>, Refused> {
@@ -253,3 +266,5 @@ impl From<std::convert::Infallible> for Refused {
 }
 
 const VIEWED_FROM: usize = 64 * 1024;
+/// For so many bytes an allocator asks the system each time.
+const LONG: usize = 32 << 20;

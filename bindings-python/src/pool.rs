@@ -56,7 +56,7 @@ impl Pool {
         guarded(|| {
             let asked = self.asked(function, value, options)?;
             match waiting::outcome(py, &self.core, asked)? {
-                Ok(reply) => decode::reply(py, &reply),
+                Ok(reply) => decode::reply_to(value, &reply),
                 Err(failure) => Err(error::exception(py, &failure)),
             }
         })

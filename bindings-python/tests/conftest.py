@@ -18,6 +18,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _with_little_memory() -> None:
+    """So that each suite can be run with none (``GANGER_TEST_SHARED_MEMORY=0``) or little (``1MiB``)."""
+    memory = os.environ.get("GANGER_TEST_SHARED_MEMORY")
+    if memory is None:
+        return
+    size: int | str = 0 if memory == "0" else memory
+    original = Pool.__init__
+
+    def init(self: Pool, **options: Any) -> None:
+        original(self, **{"shared_memory": size, **options})
+
+    Pool.__init__ = init  # type: ignore[method-assign]
+
+
+_with_little_memory()
+
+
 @pytest.fixture
 def pool() -> Iterator[Pool]:
     """Two workers of one call each."""

@@ -37,6 +37,15 @@ WORKER = """
     def copied(x: bytes) -> bytes: return x
 
     @action
+    def anew(x: bytes) -> bytes: return bytes(bytearray(x))
+
+    @action
+    def reversed_(x: bytes) -> bytes: return x[::-1]
+
+    @action
+    async def later_same(x: bytes) -> bytes: return x
+
+    @action
     def looked(x: memoryview): return [type(x).__name__, x.nbytes, x.readonly, bytes(x[:3])]
 
     @action
@@ -107,7 +116,7 @@ class Arenas:
         assert got.kind in (Kind.RESULT, Kind.ITEM), got
         assert got.flags & Flag.SHARED, got
         arena, offset, length = REFERENCE.unpack(got.payload)
-        assert arena == RESULT
+        assert arena == RESULT, "it was to be copied"
         return os.pread(self.results, length, offset)
 
     def close(self) -> None:
@@ -145,13 +154,41 @@ def test_a_worker_says_that_it_can(host: Host) -> None:
     assert host.hello.body["shared_memory"] is True
 
 
-@pytest.mark.parametrize("function", ["same", "copied"])
+@pytest.mark.parametrize("function", ["anew", "reversed_"])
 def test_an_input_is_read_where_it_lies_and_a_result_left_in_the_workers_arena(
     host: Host, arenas: Arenas, function: str
 ) -> None:
     got = call(host, function, arenas.put(DATA, 64 * 1024))
-    assert arenas.take(got) == DATA
+    assert arenas.take(got) == (DATA if function == "anew" else DATA[::-1])
     assert not got.flags & (Flag.HELD | Flag.VIEW)
+
+
+@pytest.mark.parametrize("function", ["same", "copied", "later_same"])
+def test_bytes_that_come_back_as_they_are_stay_where_they_lie(
+    host: Host, arenas: Arenas, function: str
+) -> None:
+    reference = arenas.put(DATA, 64 * 1024)
+    got = call(host, function, reference)
+    assert got.payload == reference
+    assert got.flags == Encoding.RAW | Flag.SHARED
+
+
+@pytest.mark.parametrize("blocked", ["", 'import sys; sys.modules["ctypes"] = None\n'])
+def test_bytes_of_many_pages_arrive_as_they_are(tmp_path: Path, blocked: str) -> None:
+    arenas = Arenas(96 << 20)
+    try:
+        with arenas.start(write(tmp_path, "workers.py", "    " + blocked + WORKER)) as host:
+            host.ready()
+            for size in (32 << 20, (40 << 20) + 3):
+                sent = DATA * (size // len(DATA)) + bytes(size % len(DATA))
+                reference = arenas.put(sent, 16 * 1024)
+                for _ in range(2):
+                    got = call(host, "reversed_", reference)
+                    assert arenas.take(got) == sent[::-1]
+                    release(host, got)
+                    assert call(host, "same", reference).payload == reference
+    finally:
+        arenas.close()
 
 
 def test_values_other_than_bytes_are_shared_too(host: Host, arenas: Arenas) -> None:
@@ -281,7 +318,7 @@ def test_several_calls_at_once_share_the_arena(arenas: Arenas, tmp_path: Path) -
         host.ready()
         pieces = [random.Random(n).randbytes(200_000) for n in range(8)]
         seqs = [
-            host.send_call("same", arenas.put(piece, n * (256 << 10)), Encoding.RAW | Flag.SHARED)
+            host.send_call("anew", arenas.put(piece, n * (256 << 10)), Encoding.RAW | Flag.SHARED)
             for n, piece in enumerate(pieces)
         ]
         assert [arenas.take(host.answer(seq)) for seq in seqs] == pieces

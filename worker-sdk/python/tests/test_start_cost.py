@@ -15,7 +15,17 @@ FEW = {"__future__", "_contextvars", "_struct", "select"}
 WHEN_NEEDED = {
     f"ganger_worker.{name}"
     for name in (
-        *("ahead", "errors", "logs", "main_thread", "msgspec_codec", "msgspec_schemas", "pickling", "plain"),
+        *(
+            "ahead",
+            "errors",
+            "huge_pages",
+            "logs",
+            "main_thread",
+            "msgspec_codec",
+            "msgspec_schemas",
+            "pickling",
+            "plain",
+        ),
         *("reflection", "tasks", "threaded", "timestamps", "typing_rules"),
     )
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _INPUT, _RESULT = 0, 1
 _MOST_AT_ONCE: Final = 1 << 30  # what one system call is asked for
 _MOST_PARTS: Final = 1000  # the system's limit is 1024
+_LONG: Final = 32 << 20  # bytes from which on the allocator asks the system for memory each time
 _MOST_PRIVATE: Final = 64  # blocks that are mapped by themselves at once: each takes a descriptor
 _PROT_READ, _MAP_SHARED = 1, 1
 
@@ -121,6 +122,10 @@ class Arenas:
         return Lent(self, seq, offset, length)
 
     def read(self, offset: int, length: int) -> bytes:
+        if length >= _LONG:
+            data = self._read_long(offset, length)
+            if data is not None:
+                return data
         data = os.pread(self._settings.input_fd, min(length, _MOST_AT_ONCE), offset)
         if len(data) == length:
             return data
@@ -132,6 +137,13 @@ class Arenas:
                 raise Violation("the input arena is shorter than it was said to be")
             pieces.append(data)
         return b"".join(pieces)
+
+    def _read_long(self, offset: int, length: int) -> bytes | None:
+        try:
+            from . import huge_pages
+        except ImportError:  # a Python without ctypes
+            return None
+        return huge_pages.read(self._settings.input_fd, offset, length)
 
     def array_at(self, offset: int, length: int) -> Any:
         """A ctypes array over mapped memory; None: this Python cannot."""

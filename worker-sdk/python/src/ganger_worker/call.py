@@ -22,6 +22,7 @@ class Call:
         "deadline",
         "encoding",
         "fields",
+        "given",
         "granted_bytes",
         "granted_items",
         "incoming",
@@ -42,6 +43,8 @@ class Call:
         self.payload = payload
         # The input lies in shared memory, and `payload` is empty.
         self.lent: Lent | None = None
+        # The copy of it that the function was given, if that is one byte string.
+        self.given: bytes | None = None
         # The host's value was a view; for a function that does not say what it takes.
         self.view = False
         self.deadline: float | None = None

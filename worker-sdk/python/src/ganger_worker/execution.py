@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
+    from .arena import Lent
     from .binding import Arguments
     from .call import Call
     from .effects import Effect
@@ -219,8 +220,10 @@ class Execution:
 
     def _shared(self, call: Call, flags: int, payload: Payload | Parts, size: int) -> Reply:
         """A large result as a reference: to where it came from if it is the input, else to a copy."""
-        if call.lent is not None and type(payload) is memoryview and call.lent.is_whole(payload):
+        if call.lent is not None and _is_input(call, call.lent, payload):
+            call.given = None
             return flags | Flag.SHARED, call.lent.reference()
+        call.given = None  # its memory may be what the result needs
         arenas = self._session.arenas(size)
         reference = None if arenas is None else arenas.write(payload, size)
         return (flags, _joined(payload)) if reference is None else (flags | Flag.SHARED, reference)
@@ -297,8 +300,20 @@ def _payload(call: Call, function: Function) -> bytes | memoryview:
         return call.lent.private()
     by_view = call.encoding == _RAW and (call.view if function.view is None else function.view)
     if call.lent is not None:
-        return call.lent.view() if by_view else call.lent.read()
+        if by_view:
+            return call.lent.view()
+        data = call.lent.read()
+        if call.encoding == _RAW:
+            call.given = data
+        return data
     return memoryview(call.payload) if by_view else call.payload
+
+
+def _is_input(call: Call, lent: Lent, payload: Payload | Parts) -> bool:
+    """Whether that is what the call came with: the very bytes, which cannot change, or all of the view."""
+    if type(payload) is memoryview:
+        return lent.is_whole(payload)
+    return payload is call.given
 
 
 def _size(payload: Payload | Parts) -> int:
