@@ -24,8 +24,9 @@ def stage(profile: str) -> None:
     replace(python / "ganger_worker_start.py", HOME / "python" / "ganger_worker_start.py")
     mirror(python / "src" / "ganger_worker", HOME / "python" / "ganger_worker")
     node = ROOT / "worker-sdk" / "node" / "dist"
-    for file in sorted((*node.glob("*.*js"), *node.glob("*.node"), node / "package.json")) if node.is_dir() else ():
-        replace(file, HOME / "node" / file.name)
+    for file in sorted(node.iterdir()) if node.is_dir() else ():
+        if file.is_file():
+            replace(file, HOME / "node" / file.name)
 
 
 def stage_programs(profile: str) -> None:

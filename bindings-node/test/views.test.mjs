@@ -29,7 +29,10 @@ test('an input that is kept stays as it was, whatever comes after it', async (t)
   for (const byte of [1, 2, 3]) results.push(await pool.call('keep', filled(byte)))
   for (const result of results) result.fill(77)
   for (let call = 0; call < 50; call++) release(await pool.call('echo', filled(88)))
-  assert.deepEqual(await pool.call('keptBytes'), [1, 2, 3].map((byte) => [byte, byte, true]))
+  assert.deepEqual(
+    await pool.call('keptBytes'),
+    [1, 2, 3].map((byte) => [byte, byte, true]),
+  )
   assert.ok(used(pool) >= 3 * MIB)
   assert.ok(results.every((result) => result.equals(filled(77))))
   for (const result of results) release(result)
@@ -44,7 +47,10 @@ test('what a worker writes to an input nobody else sees', async (t) => {
   const again = await pool.call('keep', result)
   await pool.call('fillKept', 99)
   for (const bytes of [given, result, again]) assert.ok(bytes.equals(filled(1)))
-  assert.deepEqual(await pool.call('keptBytes'), [99, 99].map((byte) => [byte, byte, true]))
+  assert.deepEqual(
+    await pool.call('keptBytes'),
+    [99, 99].map((byte) => [byte, byte, true]),
+  )
 })
 
 test('a result is what the function returned, also when it had written to its input', async (t) => {

@@ -24,7 +24,7 @@ def _with_little_memory() -> None:
     if memory is None:
         return
     size: int | str = 0 if memory == "0" else memory
-    original = Pool.__init__
+    original: Any = Pool.__init__
 
     def init(self: Pool, **options: Any) -> None:
         original(self, **{"shared_memory": size, **options})
