@@ -47,6 +47,7 @@ test('a worker that dies of its memory limit says so, and shows what it used', a
   assert.match(error.message, /went over its memory_limit/)
   assert.deepEqual([error.worker.cause, error.attempts], ['memory-limit', 2])
   assert.ok(error.worker.memory[0] < 100e6 && error.worker.memory.at(-1) > 200e6, `${error.worker.memory}`)
+  await eventually(() => exits.length === 2)
   assert.deepEqual(
     exits.map((exit) => [exit.reason, exit.cause]),
     [
