@@ -11,13 +11,20 @@ export function collectMany(): void {
 /** Where `collectMany` begins to do something. */
 export const MANY_BYTES = 32 * 1024 * 1024
 
-type Collect = (options?: { type: 'minor' | 'major' }) => void
+type Collect = (young?: { type: 'minor' }) => void
 let collect: Collect | undefined
 
-/** Looks for young buffers, or for all, at once. For processes that are ours: it is done behind the back of whoever else is there. */
-export function collectNow(type: 'minor' | 'major'): void {
+/** Looks for young buffers at once. For processes that are ours: it is done behind the back of whoever else is there. */
+export function collectYoung(): void {
   collect ??= exposed()
-  collect({ type })
+  collect({ type: 'minor' })
+}
+
+/** The same for all buffers. It takes as long as the heap is large. */
+export function collectAll(): void {
+  collect ??= exposed()
+  // Older V8 takes any option for a wish for the young.
+  collect()
 }
 
 /** Only a context that is made while the flag is set has the function. */

@@ -1,14 +1,15 @@
 // Which inputs something in this worker may still look at. Only a collection tells that nothing does, so it is seen to that there is
 // one: after an answer, when much is held; and when the worker has been idle for a while, for the rest.
 
-import { collectMany, collectNow, MANY_BYTES } from './collecting.js'
+import { collectAll, collectMany, collectYoung, MANY_BYTES } from './collecting.js'
 import type { Seq } from './protocol.js'
 
 /** The part of an arena that may lie with one worker for want of a collection. */
 const PART = 32
 const IDLE_MS = 20
-/** Then what has survived some collections is looked for as well, once. */
+/** Then what has survived some collections is looked for as well: in vain twice as late the next time, up to a limit. */
 const LONG_IDLE_MS = 1000
+const LONGEST_IDLE_MS = 60_000
 
 interface Held {
   bytes: number
@@ -22,6 +23,7 @@ export class HeldViews {
   #bytes = 0
   #looksSoon = false
   #answeredAt = 0
+  #patienceMs = LONG_IDLE_MS
   #timer: NodeJS.Timeout | undefined
 
   constructor(
@@ -42,37 +44,47 @@ export class HeldViews {
     if (held === undefined) return
     this.#held.delete(seq)
     this.#bytes -= held.bytes
+    this.#patienceMs = LONG_IDLE_MS
     if (held.told) this.giveBack(seq)
   }
 
+  /** A call is being answered. Whether something may still look at its input. */
   isHeldAtAnswer(seq: Seq): boolean {
+    if (this.#held.size === 0) return false
+    this.#answeredAt = performance.now()
+    this.#timer ??= setTimeout(() => this.#idle(), IDLE_MS).unref()
     const held = this.#held.get(seq)
     if (held === undefined) return false
     held.told = true
-    this.#answeredAt = performance.now()
     if (this.#bytes >= this.#most && !this.#looksSoon) {
       this.#looksSoon = true
       // Once the call's own stack is gone.
       setImmediate(() => this.#look())
     }
-    this.#timer ??= setTimeout(() => this.#idle(), IDLE_MS).unref()
     return true
   }
 
   #look(): void {
     this.#looksSoon = false
     if (this.#bytes >= MANY_BYTES) collectMany()
-    else collectNow('minor')
+    else collectYoung()
   }
 
   #idle(): void {
     this.#timer = undefined
     if (this.#held.size === 0) return
     const idle = performance.now() - this.#answeredAt
-    if (idle < IDLE_MS) this.#timer = setTimeout(() => this.#idle(), IDLE_MS).unref()
-    else if (idle < LONG_IDLE_MS) {
-      collectNow('minor')
-      this.#timer = setTimeout(() => this.#idle(), LONG_IDLE_MS).unref()
-    } else collectNow('major')
+    if (idle < IDLE_MS) this.#wait(IDLE_MS)
+    else if (idle < this.#patienceMs) {
+      collectYoung()
+      this.#wait(this.#patienceMs - idle + IDLE_MS)
+    } else {
+      collectAll()
+      this.#patienceMs = Math.min(2 * this.#patienceMs, LONGEST_IDLE_MS)
+    }
+  }
+
+  #wait(ms: number): void {
+    this.#timer = setTimeout(() => this.#idle(), ms).unref()
   }
 }
