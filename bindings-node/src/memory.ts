@@ -1,5 +1,6 @@
 // Memory of the native module's that apps look at without a copy: large results, and blocks that inputs are made in.
 
+import { collectMany } from '../../worker-sdk/node/src/collecting.js'
 import { detach, type NativePool } from './native.js'
 
 /** What lies in memory that can be given back. */
@@ -56,5 +57,11 @@ export class Blocks {
   }
 }
 
+/** After a call was given so many bytes: large results of earlier calls that nobody needs keep what inputs and results could lie in. */
+export function lookForGone(bytes: number): void {
+  if (bytes >= LARGE) collectMany()
+}
+
+const LARGE = 128 * 1024
 /** The number of a buffer that is to be copied. Those of blocks are less. */
 const NO_BLOCK = -1

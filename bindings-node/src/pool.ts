@@ -2,7 +2,6 @@
 
 import { EventEmitter } from 'node:events'
 import { isMainThread } from 'node:worker_threads'
-import { collectMany } from '../../worker-sdk/node/src/collecting.js'
 import type { Source } from '../../worker-sdk/node/src/items.js'
 import { Awaited } from './awaited.js'
 import { Bells } from './bells.js'
@@ -15,7 +14,7 @@ import type { CallInfo, FunctionInfo, Stats } from './generated/stats.js'
 import { callOptionsJson, invalid, nameOf, OF_BROADCAST, OF_POOL, optionsOrInvalid, refuseFlawed } from './given.js'
 import { tell } from './listeners.js'
 import { forward } from './logger.js'
-import { Blocks, empty } from './memory.js'
+import { Blocks, empty, lookForGone } from './memory.js'
 import { type NativeInputs, NativePool } from './native.js'
 import { optionsJson } from './options.js'
 import { resultOf, workerOutcomes } from './outcomes.js'
@@ -24,7 +23,7 @@ import { Reader } from './reader.js'
 import { unwatchAbort, watchAbort } from './signals.js'
 import { Stream } from './stream.js'
 import type { BroadcastOptions, CallOptions, Invitation, PoolOptions, StreamOptions, WorkerOutcome } from './surface.js'
-import { isLongTurn } from './turns.js'
+import { letTurn } from './turns.js'
 import { encodeInput } from './values.js'
 
 const wakeUp = Symbol('wakeUp')
@@ -225,7 +224,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     try {
       this.#hand(call, ticket, source, [fn, bytes, length, block ?? encoding, json])
       if (block !== undefined) empty(bytes.buffer)
-      if (length >= LARGE) collectMany()
+      lookForGone(length)
     } catch (error) {
       this.#pending.remove(ticket)
       throw thrownBySeam(error)
@@ -298,8 +297,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
 
   /** @internal The seam has something for us. It does not say so again before that was taken. */
   [wakeUp](): void {
-    if (isLongTurn()) setImmediate(() => this.#take())
-    else this.#take()
+    letTurn(() => this.#take())
   }
 
   #take(): void {
@@ -313,9 +311,6 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     for (let at = 0; at < gathered.length; at += 2) this.#awaited.hasCome(gathered[at] as number, gathered[at + 1])
   }
 }
-
-/** Bytes of an input from which on results of earlier calls that nobody needs are looked for: they keep its like from being reused. */
-const LARGE = 128 * 1024
 
 /** More workers than a pool can have. */
 const ALL = 2 ** 32 - 1

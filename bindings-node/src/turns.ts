@@ -5,13 +5,15 @@ const LONG_MS = 4
 
 let began = 0
 
-/** Whether this turn of the loop has been going on for so long that what has come should wait for the next. */
-export function isLongTurn(): boolean {
+/** Does something that has come now, or in the next turn of the loop if this one has been going on for long. */
+export function letTurn(take: () => void): void {
   const now = performance.now()
-  if (began !== 0) return now - began > LONG_MS
-  began = now
-  setImmediate(end)
-  return false
+  if (began === 0) {
+    began = now
+    setImmediate(end)
+  }
+  if (now - began > LONG_MS) setImmediate(take)
+  else take()
 }
 
 function end(): void {
