@@ -100,8 +100,8 @@ clean: ## Removes everything that was built or fetched
 
 .PHONY: test-rust
 test-rust: venv programs node-worker
-	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-cli -p ganger-wasm -p ganger-tests -p demo-fingerprint -p behavior-worker
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger -p ganger-cli -p ganger-wasm -p ganger-tests -p demo-fingerprint -p behavior-worker
+	cargo build --quiet --tests -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger-worker-derive -p ganger -p ganger-cli -p ganger-wasm -p ganger-tests -p demo-fingerprint -p behavior-worker
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo test --quiet -p ganger-shim -p ganger-scheduler -p ganger-protocol -p ganger-worker -p ganger-worker-derive -p ganger -p ganger-cli -p ganger-wasm -p ganger-tests -p demo-fingerprint -p behavior-worker
 	@$(MAKE) test-portable
 
 .PHONY: test-python

@@ -21,6 +21,7 @@ use crate::context::{CallState, Context, Place};
 use crate::error::report_panic;
 use crate::function::{Body, Input};
 use crate::session::{Effect, Outcome, Run, Session};
+use crate::state::Shared;
 use crate::transport::{Arrival, LaneReader, LaneWriter};
 use crate::worker::{Load, Shutdown, Startup};
 
@@ -42,6 +43,7 @@ pub(crate) struct Engine {
     shutdown: Mutex<Vec<Shutdown>>,
     place: OnceLock<Place>,
     arenas: OnceLock<Arenas>,
+    shared: OnceLock<Shared>,
     #[cfg(feature = "async")]
     runtime: OnceLock<tokio::runtime::Runtime>,
 }
@@ -83,6 +85,7 @@ impl Engine {
             shutdown: Mutex::new(shutdown),
             place: OnceLock::new(),
             arenas: OnceLock::new(),
+            shared: OnceLock::new(),
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),
         });
@@ -94,6 +97,15 @@ impl Engine {
 
     pub(crate) fn place(&self) -> &Place {
         self.place.get().expect("calls and hooks come after WELCOME")
+    }
+
+    /// Keeps what all calls share. A worker loads it once.
+    pub(crate) fn share(&self, shared: Shared) {
+        drop(self.shared.set(shared));
+    }
+
+    pub(crate) fn shared(&self) -> Option<&Shared> {
+        self.shared.get()
     }
 
     /// Sends LOG or PROGRESS.

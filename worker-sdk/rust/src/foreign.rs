@@ -35,7 +35,7 @@ impl Function {
                 Err(report) => Outcome::Failed(report),
             }
         };
-        Self { contract, body: Body::Blocking(Box::new(body)) }
+        Self { contract, state: None, body: Body::Blocking(Box::new(body)) }
     }
 }
 

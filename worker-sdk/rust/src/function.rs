@@ -11,12 +11,22 @@ use crate::context::Context;
 use crate::error::{BoxError, outcome_of};
 use crate::payload::{decode_input, encode_output};
 use crate::session::{Outcome, Run};
+use crate::state::StateType;
 use crate::streams::Part;
 
 /// A function of a worker and what it promises.
 pub struct Function {
     pub(crate) contract: Contract,
+    pub(crate) state: Option<StateType>,
     pub(crate) body: Body,
+}
+
+/// What the parameters of a function say of it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Declaration {
+    pub(crate) contract: Contract,
+    pub(crate) state: Option<StateType>,
 }
 
 /// A call's input, not decoded yet.
@@ -54,7 +64,7 @@ pub trait Output<Marker> {
 }
 
 /// What can be a function: a closure of an input, and of up to three [`Part`]s of its call: a [`Context`],
-/// [`Inputs`](crate::Inputs), a [`Sender`](crate::Sender).
+/// [`Inputs`](crate::Inputs), a [`Sender`](crate::Sender), the [`State`](crate::State).
 pub trait Handler<Marker>: Send + Sync + 'static {
     /// The input's type.
     type Input: DeserializeOwned + 'static;
@@ -65,7 +75,7 @@ pub trait Handler<Marker>: Send + Sync + 'static {
     fn call(&self, input: Self::Input, context: Context) -> Self::Output;
 
     #[doc(hidden)]
-    fn declare(_contract: &mut Contract) {}
+    fn declare(_declaration: &mut Declaration) {}
 }
 
 #[doc(hidden)]
@@ -122,8 +132,8 @@ macro_rules! handlers {
                 self(input, $($part::of(&context)),+)
             }
 
-            fn declare(contract: &mut Contract) {
-                $($part::declare(contract);)+
+            fn declare(declaration: &mut Declaration) {
+                $($part::declare(declaration);)+
             }
         }
     )+ };
@@ -142,7 +152,7 @@ impl Function {
             Ok(input) => outcome(handler.call(input, context.clone())),
             Err(outcome) => outcome,
         };
-        Self { contract: declared::<H, M>(name), body: Body::Blocking(Box::new(body)) }
+        declared::<H, M>(name).function(Body::Blocking(Box::new(body)))
     }
 
     /// A function that answers with many values, one after the other: it returns something to iterate over.
@@ -157,8 +167,7 @@ impl Function {
             Ok(input) => send_all(handler.call(input, context.clone()), context),
             Err(outcome) => outcome,
         };
-        let contract = Contract { kind: FunctionKind::Stream, ..declared::<H, M>(name) };
-        Self { contract, body: Body::Blocking(Box::new(body)) }
+        declared::<H, M>(name).streaming().function(Body::Blocking(Box::new(body)))
     }
 
     /// An asynchronous function. A cancel drops its future.
@@ -172,7 +181,7 @@ impl Function {
             let future = handler.call(input.decode::<H::Input>()?, context.clone());
             Ok(Box::pin(async move { outcome(future.await) }))
         };
-        Self { contract: declared::<H, M>(name), body: Body::Async(Box::new(body)) }
+        declared::<H, M>(name).function(Body::Async(Box::new(body)))
     }
 
     /// A function that answers with many values, one after the other: it returns an asynchronous stream of them.
@@ -188,8 +197,7 @@ impl Function {
             let items = handler.call(input.decode::<H::Input>()?, context.clone());
             Ok(Box::pin(send_all_async(items, context.clone())))
         };
-        let contract = Contract { kind: FunctionKind::Stream, ..declared::<H, M>(name) };
-        Self { contract, body: Body::Async(Box::new(body)) }
+        declared::<H, M>(name).streaming().function(Body::Async(Box::new(body)))
     }
 
     /// A line for people.
@@ -231,6 +239,13 @@ impl Function {
         self
     }
 
+    /// What the weight is multiplied with.
+    #[must_use]
+    pub const fn coefficient(mut self, factor: f64) -> Self {
+        self.contract.coefficient = factor;
+        self
+    }
+
     /// What a call wants to itself.
     #[must_use]
     pub const fn exclusive(mut self, exclusive: Exclusive) -> Self {
@@ -259,11 +274,21 @@ impl Input {
     }
 }
 
-/// A contract with what the parameters of a function say of it.
-fn declared<H: Handler<M>, M>(name: impl Into<String>) -> Contract {
-    let mut contract = Contract::new(name);
-    H::declare(&mut contract);
-    contract
+impl Declaration {
+    fn streaming(mut self) -> Self {
+        self.contract.kind = FunctionKind::Stream;
+        self
+    }
+
+    fn function(self, body: Body) -> Function {
+        Function { contract: self.contract, state: self.state, body }
+    }
+}
+
+fn declared<H: Handler<M>, M>(name: impl Into<String>) -> Declaration {
+    let mut declaration = Declaration { contract: Contract::new(name), state: None };
+    H::declare(&mut declaration);
+    declaration
 }
 
 fn outcome<N>(output: impl Output<N>) -> Outcome {

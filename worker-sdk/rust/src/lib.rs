@@ -47,10 +47,23 @@
 //! - Functions run side by side, each on a thread, as many as the pool's `concurrency` says. With the feature
 //!   `async` there are asynchronous ones,
 //!   on a tokio runtime.
+//! - What they share is loaded once and is their [`State`]. Functions and state are `Send + Sync`, which the
+//!   compiler checks:
+//!
+//!   ```compile_fail,E0277
+//!   # use ganger_worker::Worker;
+//!   let counter = std::rc::Rc::new(std::cell::Cell::new(0));
+//!   Worker::new().function("count", move |_: ()| counter.replace(counter.get() + 1));
+//!   ```
+//! - With the feature `derive` the attribute `action` offers a function, with its documentation as summary. With
+//!   `schema` its contract has the JSON Schema of each type that derives `JsonSchema`.
 //! - The wire is in [`ganger_protocol`]; its `SPEC.md` is the law.
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "derive")]
+#[doc(hidden)]
+pub mod actions;
 mod arena;
 mod context;
 mod engine;
@@ -60,7 +73,10 @@ mod function;
 mod inbox;
 mod nearest;
 mod payload;
+#[cfg(any(feature = "derive", feature = "schema"))]
+mod schema;
 mod session;
+mod state;
 mod streams;
 mod transport;
 mod worker;
@@ -68,8 +84,69 @@ mod worker;
 pub use context::{Context, Logger, Place, StartContext};
 pub use error::{BoxError, Cancelled, Failure};
 pub use foreign::Encoded;
-pub use function::{Function, Handler, Output};
+pub use function::{Declaration, Function, Handler, Output};
 pub use ganger_protocol::message::{CancelReason, Contract, ErrorReport, Exclusive, Level};
 pub use ganger_protocol::{Bytes, Encoding, Value};
+#[cfg(feature = "derive")]
+/// Makes a function one that [`Worker::actions`] offers.
+///
+/// ```no_run
+/// use ganger_worker::{Cancelled, Context, Sender, State, StreamError, Worker, action};
+/// use serde::Deserialize;
+///
+/// struct Rates { euro: f64 }
+///
+/// // With the feature `schema`: #[derive(JsonSchema)] as well, and its contract says what it takes.
+/// #[derive(Deserialize)]
+/// struct Price { amount: f64 }
+///
+/// /// Converts a price.
+/// #[action(idempotent, timeout = "5s", weight = 2)]
+/// fn convert(price: Price, rates: State<Rates>) -> f64 {
+///     price.amount * rates.euro
+/// }
+///
+/// /// Counts, item by item.
+/// #[action]
+/// fn count(to: u64) -> impl Iterator<Item = u64> {
+///     0..to
+/// }
+///
+/// #[action(name = "text.words", summary = "Sends the words of a text")]
+/// fn words(text: String, sender: Sender<String>) -> Result<(), StreamError> {
+///     text.split(' ').try_for_each(|word| sender.send(&word.to_owned()))
+/// }
+///
+/// fn main() {
+///     Worker::new().state(|_| Ok::<_, std::io::Error>(Rates { euro: 1.1 })).actions().run()
+/// }
+/// ```
+///
+/// - The parameters are those of a [`Handler`]: an input, and [`Part`]s. A function without parameters takes nil.
+/// - `async fn` needs the feature `async`. `impl Iterator` and `impl Stream` make a stream of it; so does `stream`, of
+///   a function that returns another type to iterate over, such as a `Vec`.
+/// - The name is the function's own, the summary the first paragraph of its documentation, unless said otherwise.
+/// - `idempotent`, `timeout` ("250ms", "5s", "2m"), `slots`, `weight` (1 to 100), `coefficient` and `exclusive`
+///   ("worker" or "node") are the promises that [`Function`] has methods for. What makes no sense does not compile:
+///
+/// ```compile_fail
+/// #[ganger_worker::action(timeout = "soon")]
+/// fn convert(amount: f64) -> f64 { amount }
+/// ```
+///
+/// What several calls cannot share at once does not compile either:
+///
+/// ```compile_fail,E0277
+/// use ganger_worker::{State, action};
+///
+/// #[action]
+/// fn count(_: (), counter: State<std::cell::Cell<u64>>) -> u64 { counter.get() }
+/// ```
+pub use ganger_worker_derive::action;
+#[cfg(feature = "schema")]
+pub use schema::Binary;
+#[cfg(feature = "schema")]
+pub use schemars::{self, JsonSchema};
+pub use state::State;
 pub use streams::{Inputs, Part, Sender, StreamError};
 pub use worker::Worker;

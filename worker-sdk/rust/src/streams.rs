@@ -3,13 +3,14 @@
 
 use std::marker::PhantomData;
 
-use ganger_protocol::message::{Contract, ErrorReport, FunctionKind, Shape, code};
+use ganger_protocol::message::{ErrorReport, FunctionKind, Shape, code};
 use ganger_protocol::{Bytes, Encoding, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::Context;
 use crate::error::Cancelled;
+use crate::function::Declaration;
 use crate::inbox::Next;
 use crate::payload::{decode_input, encode_output};
 use crate::session::{InputItem, Outcome};
@@ -60,13 +61,14 @@ pub enum StreamError {
     Misfit(Box<ErrorReport>),
 }
 
-/// What a function may take beside its input: a [`Context`], [`Inputs`], a [`Sender`].
+/// What a function may take beside its input: a [`Context`], [`Inputs`], a [`Sender`],
+/// the [`State`](crate::State).
 pub trait Part {
     #[doc(hidden)]
     fn of(context: &Context) -> Self;
 
     #[doc(hidden)]
-    fn declare(_contract: &mut Contract) {}
+    fn declare(_declaration: &mut Declaration) {}
 }
 
 impl Part for Context {
@@ -80,9 +82,9 @@ impl<T: DeserializeOwned + 'static> Part for Inputs<T> {
         Self { context: context.clone(), items: PhantomData }
     }
 
-    fn declare(contract: &mut Contract) {
+    fn declare(declaration: &mut Declaration) {
         // Of anything, as far as is known here.
-        contract.inputs.get_or_insert_with(|| Value::Map(Vec::new()));
+        declaration.contract.inputs.get_or_insert_with(|| Value::Map(Vec::new()));
     }
 }
 
@@ -91,8 +93,8 @@ impl<T: Serialize + 'static> Part for Sender<T> {
         Self { context: context.clone(), items: PhantomData }
     }
 
-    fn declare(contract: &mut Contract) {
-        contract.kind = FunctionKind::Stream;
+    fn declare(declaration: &mut Declaration) {
+        declaration.contract.kind = FunctionKind::Stream;
     }
 }
 

@@ -25,7 +25,8 @@ pub struct Worker {
     pub(crate) identity: Identity,
     pub(crate) load: Option<Load>,
     functions: Vec<Function>,
-    startup: Vec<Startup>,
+    pub(crate) startup: Vec<Startup>,
+    pub(crate) has_state: bool,
     shutdown: Vec<Shutdown>,
 }
 

@@ -1,6 +1,7 @@
 //! A real worker process, driven over real lanes.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(dead_code, reason = "the other suites use the rest of the host")]
 
 mod host;
 

@@ -11,6 +11,7 @@ use crate::arena::Arenas;
 use crate::context::{Place, StartContext};
 use crate::error::report_panic;
 use crate::function::Function;
+use crate::state::StateType;
 use crate::worker::{Load, Startup, start_report};
 
 impl Engine {
@@ -24,9 +25,9 @@ impl Engine {
         }
         lock(&self.data_reader).set_limits(Limits { max_payload: welcome.max_payload, ..Limits::default() });
         let start = StartContext { engine: self };
-        let mut contracts = Vec::new();
+        let (mut contracts, mut states) = (Vec::new(), Vec::new());
         match catch_unwind(AssertUnwindSafe(|| load(&start))) {
-            Ok(Ok(functions)) => contracts = self.offer(functions),
+            Ok(Ok(functions)) => (contracts, states) = self.offer(functions),
             Ok(Err(report)) => self.load_failed(*report),
             Err(panic) => self.load_failed(report_panic(&*panic)),
         }
@@ -37,14 +38,22 @@ impl Engine {
                 Err(panic) => self.load_failed(report_panic(&*panic)),
             }
         }
+        let misfit = contracts
+            .iter()
+            .zip(states)
+            .find_map(|(contract, state)| state?.misfit(&contract.name, self.shared()));
+        if let Some(report) = misfit {
+            self.load_failed(report);
+        }
         self.act(|state| state.session.loaded(contracts));
     }
 
-    fn offer(&self, functions: Vec<Function>) -> Vec<Contract> {
-        let contracts = functions.iter().map(|function| function.contract.clone()).collect();
+    /// Their contracts, and the state that each takes.
+    fn offer(&self, functions: Vec<Function>) -> (Vec<Contract>, Vec<Option<StateType>>) {
+        let said = functions.iter().map(|function| (function.contract.clone(), function.state)).unzip();
         let bodies = functions.into_iter().map(|function| (function.contract.name, function.body));
         self.functions.get_or_init(|| bodies.collect());
-        contracts
+        said
     }
 
     /// Ends the process.

@@ -77,13 +77,22 @@ impl Host {
 
     /// Starts the example and says nothing.
     pub(crate) fn spawn(arguments: &[&str]) -> Self {
+        Self::spawn_program(example(), arguments)
+    }
+
+    /// Starts another example and says nothing.
+    pub(crate) fn spawn_example(name: &str, arguments: &[&str]) -> Self {
+        Self::spawn_program(example_named(name), arguments)
+    }
+
+    fn spawn_program(mut program: Command, arguments: &[&str]) -> Self {
         let (data, their_data) = UnixStream::pair().unwrap();
         let (control, their_control) = UnixStream::pair().unwrap();
         let starting = STARTING.lock().unwrap();
         for theirs in [&their_data, &their_control] {
             fcntl(theirs, FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
         }
-        let child = example()
+        let child = program
             .args(arguments)
             .env("GANGER_DATA_FD", their_data.as_raw_fd().to_string())
             .env("GANGER_CONTROL_FD", their_control.as_raw_fd().to_string())
@@ -156,10 +165,15 @@ impl Drop for Host {
     }
 }
 
-/// The command of the example, which lies beside the folder of this test.
+/// The command of the usual example.
 pub(crate) fn example() -> Command {
+    example_named("numbers")
+}
+
+/// The command of an example, which lies beside the folder of this test.
+fn example_named(name: &str) -> Command {
     let test = std::env::current_exe().unwrap();
-    let path = test.parent().and_then(Path::parent).unwrap().join("examples/numbers");
+    let path = test.parent().and_then(Path::parent).unwrap().join("examples").join(name);
     assert!(path.exists(), "`cargo test -p ganger-worker` builds the example; with `--tests` it does not");
     let mut command = Command::new(path);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
