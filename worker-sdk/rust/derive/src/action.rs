@@ -31,29 +31,35 @@ fn registration(arguments: TokenStream, item: TokenStream) -> Result<TokenStream
     promises.summary = promises.summary.or_else(|| first_paragraph(&item.attrs));
     let way = way(&item, promises.stream)?;
     let name = promises.name.clone().unwrap_or_else(|| item.sig.ident.unraw().to_string());
-    let (handler, parts) = (handler(&item), parts(&item));
-    let (constructor, output) = way.constructor_and_output();
-    let methods = promises.methods();
+    let function = function(&item, way, &name, &promises.methods());
     Ok(quote! {
         const _: () = {
             fn function() -> ::ganger_worker::Function {
-                #[allow(unused_imports)]
                 use ::ganger_worker::actions::{
                     self, Described as _, DescribedPart as _, Undescribed as _, UndescribedPart as _,
                 };
-                let handler = #handler;
-                let function = ::ganger_worker::Function::#constructor(#name, handler);
-                function
-                    #methods
-                    .described(actions::Types {
-                        input: (&actions::input(handler)).read_schema(),
-                        output: (&actions::#output(handler)).written_schema(),
-                    })
-                    #( .with_part((&actions::part::<#parts>()).part_schema()) )*
+                #function
             }
             ::ganger_worker::actions::submit! { ::ganger_worker::actions::Action { function } }
         };
     })
+}
+
+/// The `Function`, with the schemas that its types have.
+fn function(item: &ItemFn, way: Way, name: &str, promises: &TokenStream) -> TokenStream {
+    let (handler, parts) = (handler(item), parts(item));
+    let (constructor, output) = way.constructor_and_output();
+    quote! {
+        let handler = #handler;
+        let function = ::ganger_worker::Function::#constructor(#name, handler);
+        function
+            #promises
+            .described(actions::Types {
+                input: (&actions::input(handler)).read_schema(),
+                output: (&actions::#output(handler)).written_schema(),
+            })
+            #( .with_part((&actions::part::<#parts>()).part_schema()) )*
+    }
 }
 
 impl Way {
