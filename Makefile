@@ -72,6 +72,11 @@ histories: ## Random histories of the scheduler against its laws: 200 000, or GA
 	  GANGER_SEED=$$seed GANGER_HISTORIES=$$count \
 	  cargo test --quiet -p ganger-scheduler --test simulation -- every_random_history --nocapture
 
+.PHONY: decisions
+decisions: ## What a call costs the scheduler, in instructions, for pools of every size; wants valgrind
+	@cargo build --quiet --release -p ganger-scheduler --example decisions
+	@core/scheduler/examples/count.sh target/release/examples/decisions
+
 .PHONY: fuzz
 fuzz: .cache/tools/bin/cargo-fuzz ## The decoder under libFuzzer for a minute, or FUZZ_SECONDS
 	@$(PYTHON) worker-sdk/protocol/fuzz/seeds.py worker-sdk/protocol/fuzz/corpus/seeds

@@ -24,13 +24,28 @@ pub(crate) fn interval(options: &PoolOptions) -> Option<Duration> {
     }
 }
 
-/// Runs until the pool is gone. Reading takes milliseconds, so it happens beside the IO thread.
+/// So many looks without a call between them show all that calls have left: enough for a worker to be found too large.
+const LAST_LOOKS: u32 = 4;
+
+/// Runs until the pool is gone. Reading takes milliseconds, so it happens beside the IO thread. Once no call is made any more nobody
+/// is woken.
 pub(crate) async fn run(pool: Weak<Shared>, interval: Duration) {
+    let (mut calls, mut looks) = (0, 0);
     loop {
         tokio::time::sleep(interval).await;
         let Some(shared) = pool.upgrade() else { return };
         if tokio::task::spawn_blocking(move || shared.sample()).await.is_err() {
             return;
+        }
+        let Some(shared) = pool.upgrade() else { return };
+        let before = std::mem::replace(&mut calls, shared.books().calls_made());
+        looks = if calls == before { looks + 1 } else { 0 };
+        if looks >= LAST_LOOKS {
+            let next_call = shared.books().next_call_after(calls);
+            drop(shared);
+            // An error: the pool is gone, as the next look finds.
+            let _ = next_call.await;
+            looks = 0;
         }
     }
 }

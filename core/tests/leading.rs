@@ -77,10 +77,11 @@ fn one_that_reads_hears_of_what_others_decide() {
     });
 }
 
+/// Not even one whose workers are watched for their memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pool_that_is_idle_wakes_nobody() {
-    let pool = pool(json!({ "workers": 2 }));
+    let pool = pool(json!({ "workers": 2, "max_memory": "4gb" }));
     for nth in 0..20 {
         assert_eq!(integer(call(&pool, "echo", json!(nth))), nth);
     }
@@ -88,7 +89,8 @@ fn a_pool_that_is_idle_wakes_nobody() {
     // The moment after the last call has its wake-ups; other tests here have theirs.
     while begun.elapsed() < PATIENCE {
         let before = wake_ups();
-        thread::sleep(Duration::from_millis(300));
+        // More than between two looks at the memory.
+        thread::sleep(Duration::from_millis(2500));
         if wake_ups() == before {
             return;
         }

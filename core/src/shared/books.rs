@@ -8,7 +8,7 @@ use ganger_protocol::message::Contract;
 use ganger_scheduler::{
     CallId, Config, Heard, Input as News, Scheduler, Timestamp, WhenFull as WhenQueueFull, WorkerId,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use super::Aftermath;
 use super::items::Items;
@@ -55,6 +55,8 @@ pub(crate) struct Books {
     /// The worker whose end the news being told is about.
     pub(crate) obituary: Option<Obituary>,
     next_call: u64,
+    /// Told of the next call; who waits has nothing to do before.
+    awaits_call: Option<oneshot::Sender<()>>,
     pub(super) next_attachment: u64,
 }
 
@@ -201,6 +203,7 @@ impl Books {
             instead: None,
             obituary: None,
             next_call: 0,
+            awaits_call: None,
             next_attachment: 0,
         }
     }
@@ -208,6 +211,9 @@ impl Books {
     pub(super) fn enter(&mut self, newcomer: Newcomer, now: Timestamp) -> CallId {
         let Newcomer { call, completion, streams } = newcomer;
         self.next_call += 1;
+        if let Some(waiting) = self.awaits_call.take() {
+            let _ = waiting.send(());
+        }
         let id = CallId(self.next_call);
         let counted_at = self.tally.submitted(&call.function);
         let pending = PendingCall {
@@ -221,6 +227,22 @@ impl Books {
         };
         self.calls.insert(id, pending);
         id
+    }
+
+    /// How many calls have been made so far.
+    pub(crate) fn calls_made(&self) -> u64 {
+        self.next_call
+    }
+
+    /// Comes when more than `made` calls have been made, or some still run.
+    pub(crate) fn next_call_after(&mut self, made: u64) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        if self.next_call == made && self.calls.is_empty() {
+            self.awaits_call = Some(sender);
+        } else {
+            let _ = sender.send(());
+        }
+        receiver
     }
 
     /// The predecessor's as long as that one is there, else the device with the fewest workers.
