@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use ganger::FunctionInfo;
 use ganger::options::Surface;
 use ganger::shape::Shaped;
+use ganger::{Contract, FunctionInfo};
 use serde_json::Value;
 
 use crate::arguments::{FunctionsArguments, WorkerOptions};
@@ -15,14 +15,16 @@ use crate::worker::pool_options;
 
 /// Does what the command line says.
 pub(crate) fn run(arguments: &FunctionsArguments) -> Result<(), Failure> {
-    let functions = of_worker(arguments.target.as_deref(), &arguments.worker, arguments.quiet)?;
-    let mut stdout = io::stdout().lock();
-    if arguments.json {
+    let FunctionsArguments { target, worker, json, quiet } = arguments;
+    let text = if *json {
+        let functions = of_worker(target.as_deref(), worker, *quiet)?;
         let list: Value = functions.iter().map(|function| function.to_value(Surface::Rust)).collect();
-        writeln!(stdout, "{list:#}")?;
+        format!("{list:#}\n")
     } else {
-        stdout.write_all(table(&functions).as_bytes())?;
-    }
+        table(&contracts(target.as_deref(), worker, *quiet)?)
+    };
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
     Ok(stdout.flush()?)
 }
 
@@ -32,21 +34,24 @@ pub(crate) fn of_worker(
     options: &WorkerOptions,
     quiet: bool,
 ) -> Result<Vec<FunctionInfo>, Failure> {
+    Ok(contracts(target, options, quiet)?.iter().map(FunctionInfo::from).collect())
+}
+
+fn contracts(target: Option<&str>, options: &WorkerOptions, quiet: bool) -> Result<Vec<Contract>, Failure> {
     let options = pool_options(target, options)?;
-    let contracts = with_pool(options, quiet, async |host| host.functions().await)?;
-    let mut functions: Vec<_> = contracts.iter().map(FunctionInfo::from).collect();
-    functions.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(functions)
+    let mut contracts = with_pool(options, quiet, async |host| host.functions().await)?.to_vec();
+    contracts.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(contracts)
 }
 
 /// A line a function: how it is called, what it promises, what it is for.
-fn table(functions: &[FunctionInfo]) -> String {
-    let rows: Vec<[String; 3]> = functions
+fn table(contracts: &[Contract]) -> String {
+    let rows: Vec<[String; 3]> = contracts
         .iter()
-        .map(|function| {
-            let summary = function.summary.as_deref().unwrap_or_default();
+        .map(|contract| {
+            let summary = contract.summary.as_deref().unwrap_or_default();
             let line = summary.lines().next().unwrap_or_default().to_owned();
-            [signature(function), behaviour(function), line]
+            [signature(contract), behaviour(contract), line]
         })
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -62,14 +67,13 @@ fn table(functions: &[FunctionInfo]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ganger::Contract;
 
     #[test]
     fn columns_are_aligned_and_no_line_ends_in_blanks() {
-        let named = |name: &str, summary: Option<&str>, idempotent| {
-            let contract =
-                Contract { summary: summary.map(str::to_owned), idempotent, ..Contract::new(name) };
-            FunctionInfo::from(&contract)
+        let named = |name: &str, summary: Option<&str>, idempotent| Contract {
+            summary: summary.map(str::to_owned),
+            idempotent,
+            ..Contract::new(name)
         };
         let functions = [named("a", Some("First.\nMore."), false), named("longer", None, true)];
         assert_eq!(

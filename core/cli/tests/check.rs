@@ -42,6 +42,13 @@ const NEVER: [u64; 4] = [37, 44, 48, 55];
 /// For who streams: the rule for who does not. For who is not Python: pickles.
 const ELSEWHERE: [u64; 2] = [31, 47];
 
+/// The highest rule of the law.
+fn last_rule() -> u64 {
+    let law = std::fs::read_to_string(root().join("worker-sdk/protocol/SPEC.md")).expect("it can be read");
+    let numbers = law.split("**R").filter_map(|rest| rest.split_once("**")?.0.parse().ok());
+    numbers.max().expect("it has rules")
+}
+
 fn never_and(more: &[u64]) -> Vec<u64> {
     let mut all = [&NEVER, more].concat();
     all.sort_unstable();
@@ -114,7 +121,7 @@ fn the_breakable_worker_keeps_every_rule_until_it_is_told_to_break_one() {
 #[test]
 fn each_broken_rule_is_found_and_named() {
     let switches = switches();
-    let seen: Vec<u64> = (1..=56).filter(|rule| !NEVER.contains(rule)).collect();
+    let seen: Vec<u64> = (1..=last_rule()).filter(|rule| !NEVER.contains(rule)).collect();
     let broken: Vec<u64> =
         seen.iter().copied().filter(|rule| switches.iter().any(|one| one.1 == *rule)).collect();
     assert_eq!(broken, seen, "a rule has no switch in {BREAKABLE}");
@@ -177,5 +184,6 @@ fn a_program_that_is_no_worker_breaks_the_first_rule_it_meets() {
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(told.contains("R11 FAIL: expected HELLO on control; came nothing within 1 s"), "{told}");
-    assert!(told.ends_with("0 rules kept, 1 broken, 55 not checked\n"), "{told}");
+    assert!(told.ends_with("not checked\n"), "{told}");
+    assert!(told.contains("0 rules kept, 1 broken"), "{told}");
 }

@@ -16,6 +16,7 @@ pub(super) const TRIALS: &[Trial] = &[
     trial(&[5], &[], reads_a_short_and_a_rich_welcome),
     trial(&[12], &[], refuses_a_version_that_it_did_not_offer),
     trial(&[1, 12], &[], ends_when_nobody_welcomes_it),
+    trial(&[1], &[], ends_when_the_host_goes_while_it_starts),
     trial(&[40], &[], refuses_a_second_welcome),
     trial(&[13, 35], &[], stops_although_it_is_not_ready),
     trial(&[14], &[Need::Function("check_hooks")], says_why_it_cannot_start),
@@ -85,6 +86,13 @@ fn ends_when_nobody_welcomes_it(bench: &Bench) -> Kept {
     link.close(Lane::Control);
     link.close(Lane::Data);
     link.exit(12, "the end, since both lanes ended before WELCOME").map(drop)
+}
+
+fn ends_when_the_host_goes_while_it_starts(bench: &Bench) -> Kept {
+    let (mut link, _) = bench.greeted(&Setup::default())?;
+    link.close(Lane::Control);
+    link.close(Lane::Data);
+    link.exit(1, "the end, since both lanes ended while it started").map(drop)
 }
 
 fn refuses_a_second_welcome(bench: &Bench) -> Kept {
