@@ -135,9 +135,9 @@ HAVE_GO = if $(GO) version >/dev/null 2>&1; then true; elif [ -n "$${CI:-}" ]; t
 .PHONY: lint-go
 lint-go: venv
 	@if $(HAVE_GO); then \
-	  unformatted="$$("$$($(GO) env GOROOT)/bin/gofmt" -l worker-sdk/go tests/behavior/workers/go)"; \
+	  unformatted="$$("$$($(GO) env GOROOT)/bin/gofmt" -l worker-sdk/go tests/behavior/workers/go examples/08-one-shared-model/go)"; \
 	  test -z "$$unformatted" || { echo "gofmt -w $$unformatted" >&2; exit 1; }; \
-	  for folder in worker-sdk/go tests/behavior/workers/go; do $(GO) vet -C $$folder ./... || exit 1; done; fi
+	  for folder in worker-sdk/go tests/behavior/workers/go examples/08-one-shared-model/go; do $(GO) vet -C $$folder ./... || exit 1; done; fi
 
 .PHONY: test-examples
 test-examples: python node programs
@@ -159,10 +159,11 @@ test-portable: venv programs
 # What suites start that no cargo test builds for them.
 .PHONY: programs
 programs: venv
-	@cargo build --quiet -p ganger-shim -p ganger-wasm -p behavior-worker
+	@cargo build --quiet -p ganger-shim -p ganger-wasm -p behavior-worker -p shared-model
 	@if $(HAVE_GO); then \
 	  for program in behavior conformance; do \
-	    folder=$${program#behavior}; $(GO) build -C tests/behavior/workers/go -o "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/go/$$program-worker" "./$$folder" || exit 1; done; fi
+	    folder=$${program#behavior}; $(GO) build -C tests/behavior/workers/go -o "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/go/$$program-worker" "./$$folder" || exit 1; done; \
+	  $(GO) build -C examples/08-one-shared-model/go -o "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/go/shared-model" .; fi
 
 # ---- set-up ---------------------------------------------------------------------------------------------------------------
 

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ganger_worker::schemars::{self, JsonSchema};
 use ganger_worker::{
-    BoxError, Bytes, Cancelled, Context, Inputs, JsonSchema, Sender, State, StreamError, Worker, action,
+    BoxError, Bytes, Cancelled, Context, Inputs, Sender, State, StreamError, Worker, action,
 };
 use serde::{Deserialize, Serialize};
 

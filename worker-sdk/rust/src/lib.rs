@@ -96,7 +96,8 @@ pub use ganger_protocol::{Bytes, Encoding, Value};
 ///
 /// struct Rates { euro: f64 }
 ///
-/// // With the feature `schema`: #[derive(JsonSchema)] as well, and its contract says what it takes.
+/// // With the feature `schema` and `use ganger_worker::schemars::{self, JsonSchema}` it derives JsonSchema as well, and
+/// // the contract says what it has.
 /// #[derive(Deserialize)]
 /// struct Price { amount: f64 }
 ///
@@ -146,7 +147,7 @@ pub use ganger_worker_derive::action;
 #[cfg(feature = "schema")]
 pub use schema::Binary;
 #[cfg(feature = "schema")]
-pub use schemars::{self, JsonSchema};
+pub use schemars;
 pub use state::State;
 pub use streams::{Inputs, Part, Sender, StreamError};
 pub use worker::Worker;
