@@ -36,7 +36,7 @@ export class Runner {
     try {
       args = argumentsOf(call)
       const schema = offered.contract.input
-      if (schema !== undefined && call.shape === 0) checkInput(schema, args[0])
+      if (schema !== undefined && args.length === 1) checkInput(schema, args[0])
     } catch (error) {
       return this.#invalidInput(call.seq, error)
     }
@@ -154,7 +154,8 @@ function argumentsOf(call: Call): unknown[] {
     throw new NotDecodable('the input is no list of positional and named arguments')
   const [positional, named] = value as [unknown[], object | null]
   // Named arguments are an object of options in JavaScript: the last argument.
-  return named === null || Object.keys(named).length === 0 ? positional : [...positional, named]
+  const args = named === null || Object.keys(named).length === 0 ? positional : [...positional, named]
+  return args.length === 0 ? [null] : args
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

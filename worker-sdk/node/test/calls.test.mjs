@@ -125,6 +125,7 @@ test('many replies larger than the kernel holds arrive in order, before the host
 test('positional arguments, and named ones as an options object', async () => {
   assert.equal(await host.call('sum', [[1, 2, 3], {}], { shape: 1 }), 6)
   assert.equal(await host.call('sum', [[], { a: 1 }], { shape: 1 }), '0[object Object]')
+  assert.equal(await host.call('echo', [[], {}], { shape: 1 }), null)
   assert.equal((await host.error('sum', [1, 2], { shape: 1 })).code, 'INVALID_INPUT')
 })
 

@@ -111,6 +111,7 @@ def test_contracts_are_whole_without_those_modules(tmp_path: Path) -> None:
             "h": {"type": "array", "default": []},
         },
         "required": ["a"],
+        "x-positional": ["a", "b"],
     }
 
 

@@ -191,6 +191,7 @@ def test_contract(code: Path) -> None:
                 "properties": {"a": {"type": "integer"}, "b": {"type": "integer", "default": 2}},
                 "required": ["a"],
                 "additionalProperties": False,
+                "x-positional": ["a", "b"],
             },
             "output": {"type": "integer"},
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, cast
 
 import msgspec
@@ -10,6 +11,8 @@ Schema = dict[str, Any]
 
 
 def of_type(hint: Any) -> Schema | None:
+    if hint is dt.datetime:
+        return {"type": "string", "format": "date-time"}  # which msgspec says only of those with a time zone
     try:
         return _inline(msgspec.json.schema(hint))
     except Exception:

@@ -25,6 +25,9 @@ def of_input(signature: Signature) -> Schema | None:
         schema["required"] = required
     if not signature.variable_named:
         schema["additionalProperties"] = False
+    positional = [it.name for it in signature.parameters if not it.keyword_only]
+    if positional:
+        schema["x-positional"] = positional
     definitions: Schema = {}
     for part in properties.values():
         definitions.update(part.pop("$defs", {}))
