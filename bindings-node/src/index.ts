@@ -15,6 +15,7 @@ export type * from './generated/stats.js'
 export type { Logger } from './logger.js'
 export { release } from './memory.js'
 export { Pool } from './pool.js'
+export type { UncheckedFunction, UncheckedWorkers } from './proxy.js'
 export { Stream } from './stream.js'
 export type {
   BroadcastOptions,

@@ -19,6 +19,7 @@ import { type NativeInputs, NativePool } from './native.js'
 import { optionsJson } from './options.js'
 import { resultOf, workerOutcomes } from './outcomes.js'
 import { type PendingCall, PendingCalls } from './pending.js'
+import { type UncheckedWorkers, workersProxy } from './proxy.js'
 import { Reader } from './reader.js'
 import { unwatchAbort, watchAbort } from './signals.js'
 import { Stream } from './stream.js'
@@ -89,6 +90,15 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     } catch (error) {
       return new Stream<T>(String(fn), { error: madeIn(this.stream, error) })
     }
+  }
+
+  /**
+   * The functions of the workers as functions: `proxy.prices.convert(input)` is `call('prices.convert', input)`, and
+   * `proxy.llm.tokens.stream(input)` is `stream('llm.tokens', input)`. Options come behind the input; those given here are for all its calls.
+   * Names that no dot reaches are written whole: `proxy['my-file.convert']`. `ganger types` writes types for it.
+   */
+  proxy<Workers extends object = UncheckedWorkers>(options?: CallOptions | null): Workers {
+    return workersProxy(this, options) as Workers
   }
 
   /**

@@ -10,20 +10,20 @@ export interface PoolOptions extends CommonPoolOptions {
 }
 
 /** Options of a call. Without `trace` the active context of OpenTelemetry goes along, if the app uses it. */
-export interface CallOptions extends CommonCallOptions {
+export interface CallOptions<Item = unknown> extends CommonCallOptions {
   /** Gives the call up when it aborts: the call fails with an AbortError of the code CANCELLED, whose cause is the signal's reason. */
   signal?: AbortSignal | null | undefined
   /**
    * Items for a function that reads a stream beside its input: a list, a generator, an async iterable, a `Readable`. Each is asked for only when the
    * worker has room for it. When the call ends, what they come from is closed; when that fails, the call is given up and fails with its error.
    */
-  inputs?: Iterable<unknown> | AsyncIterable<unknown> | null | undefined
+  inputs?: Iterable<Item> | AsyncIterable<Item> | null | undefined
   /** Hears how far the call is, whenever its function says so. */
   onProgress?: ((progress: Progress) => unknown) | null | undefined
 }
 
 /** Options of a stream. It is never tried again. */
-export type StreamOptions = Omit<CallOptions, 'idempotent' | 'retries'>
+export type StreamOptions<Item = unknown> = Omit<CallOptions<Item>, 'idempotent' | 'retries'>
 
 /** How far a call is, in its function's own unit. */
 export interface Progress {

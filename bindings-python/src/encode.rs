@@ -17,6 +17,9 @@ use crate::refused::{MAX_DEPTH, Refused};
 
 /// A value as the input of a call. A byte string goes as it is.
 pub(crate) fn input(value: &Bound<'_, PyAny>, pool: &Pool) -> Result<Input, Refused> {
+    if let Ok(arguments) = value.cast_exact::<Arguments>() {
+        return arguments.get().input(value.py());
+    }
     if let Ok(bytes) = value.cast_exact::<PyBytes>() {
         return Ok(Input::raw(shared_or_copied(bytes)));
     }
@@ -29,6 +32,33 @@ pub(crate) fn input(value: &Bound<'_, PyAny>, pool: &Pool) -> Result<Input, Refu
     let mut out = Vec::with_capacity(USUAL_SIZE);
     write(&mut out, value, 0)?;
     Ok(Input::message_pack(out))
+}
+
+/// Positional and named arguments as the input of a call: a list and a map.
+#[pyclass(frozen, module = "ganger._native")]
+pub(crate) struct Arguments {
+    args: Py<PyTuple>,
+    named: Py<PyDict>,
+}
+
+#[pymethods]
+impl Arguments {
+    #[new]
+    #[pyo3(signature = (args, named, /))]
+    fn new(args: Py<PyTuple>, named: Py<PyDict>) -> Self {
+        Self { args, named }
+    }
+}
+
+impl Arguments {
+    pub(crate) fn input(&self, py: Python<'_>) -> Result<Input, Refused> {
+        let mut out = Vec::with_capacity(USUAL_SIZE);
+        let args = self.args.bind(py);
+        infallible(rmp::encode::write_array_len(&mut out, 2));
+        write_items(&mut out, args.len(), args.iter(), 1)?;
+        write_map(&mut out, self.named.bind(py), 1)?;
+        Ok(Input::new(Encoding::MessagePack, Shape::Arguments, out))
+    }
 }
 
 /// The MessagePack of a value: what tests and tools look at.

@@ -37,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(feed::submit_fed, module)?)?;
     module.add_function(wrap_pyfunction!(progress::submit_told, module)?)?;
     module.add_class::<memory::Block>()?;
+    module.add_class::<encode::Arguments>()?;
     module.add_function(wrap_pyfunction!(settle_in, module)?)?;
     module.add_function(wrap_pyfunction!(interpreter::rest, module)?)?;
     module.add_function(wrap_pyfunction!(interpreter::forked, module)?)?;

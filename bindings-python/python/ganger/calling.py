@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
-from typing import Any, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from . import _native, feeding, mapping, tracing
 from ._generated.options import CallOptions
@@ -13,7 +13,11 @@ from .company import AccompaniedFuture, Company
 from .future import CallFuture
 from .outcome import WorkerOutcome
 from .progress import Progress, drawn, watcher
+from .proxy import Proxy
 from .streams import CallStream
+
+if TYPE_CHECKING:
+    from ._generated.stats import FunctionInfo
 
 Inputs: TypeAlias = Iterable[object] | AsyncIterable[object]
 OnProgress: TypeAlias = Callable[[Progress], object]
@@ -105,6 +109,20 @@ class Calling:
         if inputs is not None and sink is not None:
             company.feeder = feeding.feeder(inputs, sink)
         return CallStream(native, company if fed or company.watcher is not None else None)
+
+    def proxy(self, **options: Unpack[CallOptions]) -> Any:
+        """The functions of the workers as functions: ``proxy.prices.convert(3)`` for ``call`` (it waits),
+        ``await proxy.prices.convert.submit(3)`` for ``submit``, ``proxy.llm.tokens.stream(prompt="x")`` for
+        ``stream``.
+
+        Arguments are the function's own. Options of calls are given here, for all of them, or as in
+        ``proxy.prices.convert.options(timeout=0.5)(3)``. ``ganger types`` writes types for it.
+        """
+        return Proxy(self, "", cast("dict[str, Any]", options))
+
+    def functions(self) -> list[FunctionInfo]:
+        """The functions that workers offer; none before the first worker was ready."""
+        return self._native.functions()
 
     def alloc(self, size: int, /) -> _native.Block:
         """Memory of ``size`` bytes to fill in place with a call's input, which then copies nothing.

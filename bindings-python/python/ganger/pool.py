@@ -15,7 +15,7 @@ from .listeners import Listener, Listeners
 
 if TYPE_CHECKING:
     from ._generated import events
-    from ._generated.stats import CallInfo, FunctionInfo, Stats
+    from ._generated.stats import CallInfo, Stats
 
 _Condition: TypeAlias = Literal["warm", "ready", "drained"]
 
@@ -95,10 +95,6 @@ class Pool(Calling):
     def calls(self) -> list[CallInfo]:
         """The calls that run or wait now, oldest first."""
         return self._native.calls()
-
-    def functions(self) -> list[FunctionInfo]:
-        """The functions that workers offer; none before the first worker was ready."""
-        return self._native.functions()
 
     def invite(self) -> tuple[str, str] | None:
         """Address and one-time token for a worker that you start by hand: its ``GANGER_ENDPOINT`` and
