@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Calls functions of Ganger workers, lists them, and checks that workers keep the protocol.
 #[derive(Debug, Parser)]
@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Lists the functions of a worker
     Functions(FunctionsArguments),
+    /// Writes a typed client of a worker, for TypeScript and Python
+    Types(TypesArguments),
 }
 
 /// The result goes to stdout as JSON: on one line, or indented for a terminal. A stream is one line an item. What the worker prints and logs
@@ -95,6 +97,43 @@ pub(crate) struct FunctionsArguments {
     pub(crate) quiet: bool,
 }
 
+/// Starts one worker, asks it, and writes what it offers as types: `NAME.d.ts` for `pool.proxy<Workers>()` in TypeScript, `NAME.pyi` for
+/// `workers: Workers = pool.proxy()` in Python. Nothing is called.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "ganger types [OPTIONS] WORKER\n       ganger types [OPTIONS] -- COMMAND…",
+    after_help = TYPES_EXIT_CODES
+)]
+pub(crate) struct TypesArguments {
+    /// The worker, as for `ganger functions`
+    #[arg(value_name = "WORKER", required_unless_present = "command", conflicts_with = "command")]
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) worker: WorkerOptions,
+    /// Where the files go
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) out: PathBuf,
+    /// What the files are called: without it after the worker, as in `prices_client`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Which languages to write
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["ts", "python"])]
+    pub(crate) lang: Vec<ClientLanguage>,
+    /// Write nothing: tell what differs from the files that are there, and fail if anything does
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Do not print what the worker says
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// A language that has clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClientLanguage {
+    Ts,
+    Python,
+}
+
 /// How a worker is started.
 #[derive(Debug, Args)]
 pub(crate) struct WorkerOptions {
@@ -144,5 +183,12 @@ Exit codes:
   1  a rule is broken
   2  the command line makes no sense
   3  the program cannot be started";
+
+const TYPES_EXIT_CODES: &str = "\
+Exit codes:
+  0  the files are written, or with --check: are as they should be
+  1  with --check: a file differs from what the worker offers
+  2  the command line makes no sense, or a file cannot be written
+  3  the worker did not start";
 
 const EXIT_CODES: &str = "`ganger COMMAND --help` says more, exit codes included.";

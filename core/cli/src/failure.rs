@@ -32,6 +32,9 @@ pub(crate) enum Failure {
     /// What the check has already told.
     #[error("the worker breaks rules of the protocol")]
     RulesBroken,
+    /// Files of a typed client that say something else than the worker.
+    #[error("{0}: not what the worker offers now; write it anew without --check")]
+    Outdated(String),
     /// Somebody has had enough.
     #[error("{0}: the call was cancelled")]
     Interrupted(Signal),
@@ -46,7 +49,7 @@ impl Failure {
         match self {
             Failure::Usage(_) | Failure::Worker(_) | Failure::Input(_) => USAGE,
             Failure::Call(error) => code_of(error.code),
-            Failure::Unshowable(_) | Failure::RulesBroken => FUNCTION,
+            Failure::Unshowable(_) | Failure::RulesBroken | Failure::Outdated(_) => FUNCTION,
             Failure::NotStarted(_) => WORKER,
             Failure::Interrupted(Signal::Interrupt) => 130,
             Failure::Interrupted(Signal::Terminate) => 143,

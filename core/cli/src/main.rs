@@ -14,6 +14,7 @@ mod json;
 mod output;
 mod progress;
 mod signature;
+mod types;
 mod worker;
 
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Call(arguments) => call::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),
+        Command::Types(arguments) => types::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
