@@ -56,6 +56,9 @@ def breaks(name: str) -> bool:
     return name == BROKEN
 
 
+NOTHING = Frame(0, 0, 0)
+
+
 class TooLarge(Exception):
     """An item beyond what the host said that it would send."""
 
@@ -91,13 +94,14 @@ class Streaming(Call):
             try:
                 frame = self.inputs.get(timeout=0.01)
             except queue.Empty:
-                if self.cancelled.is_set() and breaks("R52"):
-                    return
-                self.check()
-                continue
+                frame = NOTHING
+            if self.cancelled.is_set() and breaks("R52"):
+                return
             self.check()
             if frame is None:
                 return
+            if frame is NOTHING:
+                continue
             yield self.read_item(frame)
 
     def read_item(self, frame: Frame) -> Any:
@@ -265,6 +269,8 @@ class Breakable(afternoon.Worker):
     def answer(self, call: Streaming, value: object) -> None:
         if breaks("R6"):
             self.max_payload = 4 << 30
+        if breaks("R24"):
+            time.sleep(0.5)  # STOP is read meanwhile
         if not (self.shared and isinstance(value, bytes) and len(value) >= self.shared["threshold"]):
             super().answer(call, value)
             return
