@@ -57,15 +57,14 @@ def measure(language: str, pools: list[Pool]) -> None:
 
 
 def steps_of_a_call(pool: Pool) -> int:
-    steps = 1_000_000
-    begun = time.perf_counter()
-    pool.call("predict", {"seed": 1, "steps": steps})
-    return round(steps * CALL_SECONDS / (time.perf_counter() - begun))
+    steps = 1_000_000 if QUICK else 20_000_000
+    fastest = min(seconds(pool, steps, calls=1) for _ in range(5))
+    return round(steps * CALL_SECONDS / fastest)
 
 
-def seconds(pool: Pool, steps: int) -> float:
+def seconds(pool: Pool, steps: int, calls: int = CALLS) -> float:
     begun = time.perf_counter()
-    futures = [pool.submit("predict", {"seed": seed, "steps": steps}) for seed in range(CALLS)]
+    futures = [pool.submit("predict", {"seed": seed, "steps": steps}) for seed in range(calls)]
     for future in futures:
         future.result()
     return time.perf_counter() - begun
