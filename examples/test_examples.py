@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,29 @@ def test_prints_what_its_readme_says(folder: Path, command: str, printed: list[s
     assert (done.returncode, done.stdout.splitlines()) == (0, printed), done.stderr
     if no_go and "Go: left out" in done.stderr:
         pytest.skip("no go toolchain: the rest prints what it says")
+
+
+@pytest.mark.parametrize("program", [[sys.executable, "app.py"], ["node", "app.mjs"]], ids=["python", "node"])
+def test_ctrl_c_stops_the_generation_and_the_worker_serves_on(program: list[str]) -> None:
+    folder = HERE / "07-tokens-as-they-come"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    app = subprocess.Popen(
+        [*program, "forever"],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert app.stdout is not None
+    # More than the story has: it has begun anew.
+    assert len(app.stdout.read(200)) == 200
+    # As a terminal does it: to all of the session, where workers are not.
+    os.killpg(app.pid, signal.SIGINT)
+    printed, complaint = app.communicate(timeout=LIMIT_SECONDS)
+    _, expected = blocks(folder / "README.md")
+    assert (app.returncode, printed.splitlines()[1:]) == (0, expected[1:]), complaint
 
 
 def test_one_worker_or_several_are_compared_in_a_table() -> None:

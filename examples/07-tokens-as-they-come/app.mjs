@@ -2,7 +2,15 @@ import { Pool } from 'ganger'
 
 const pool = new Pool({ python: `${import.meta.dirname}/worker.py`, workers: 1 })
 
-for await (const token of pool.stream('tokens')) process.stdout.write(` ${token}`)
+// Ctrl-C stops the generation, not the app.
+const stop = new AbortController()
+process.once('SIGINT', () => stop.abort())
+const forever = process.argv.includes('forever')
+try {
+  for await (const token of pool.stream('tokens', { forever }, { signal: stop.signal })) process.stdout.write(` ${token}`)
+} catch (error) {
+  if (error.name !== 'AbortError') throw error
+}
 console.log()
 
 // To leave the loop cancels the call: the worker is free for the next one.

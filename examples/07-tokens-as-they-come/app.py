@@ -1,4 +1,5 @@
 import itertools
+import sys
 from pathlib import Path
 
 from ganger import Pool
@@ -6,8 +7,11 @@ from ganger import Pool
 worker = Path(__file__).parent / "worker.py"
 
 with Pool(python=worker, workers=1) as pool:
-    for token in pool.stream("tokens"):
-        print("", token, end="", flush=True)
+    try:
+        for token in pool.stream("tokens", {"forever": "forever" in sys.argv}):
+            print("", token, end="", flush=True)
+    except KeyboardInterrupt:
+        pass  # Ctrl-C has left the loop, and so stopped the generation.
     print()
 
     # To leave the loop cancels the call: the worker is free for the next one.
