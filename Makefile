@@ -20,7 +20,7 @@ demo: release ## Real photographs through Python, Node and Rust workers, one of 
 	@$(PY) examples/00-demo/run.py
 
 .PHONY: test
-test: test-rust test-python test-node test-go test-examples test-chaos ## Every suite
+test: test-rust test-python test-node test-go test-memory test-examples test-chaos ## Every suite
 	@echo "all suites passed"
 
 .PHONY: bench
@@ -147,6 +147,14 @@ test-examples: python node programs
 test-chaos: python node
 	$(PY) -m pytest -q tests/chaos
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" node --test tests/chaos/*.test.mjs
+
+# What large payloads do with none and with little of the memory that they could share, suites of behaviour, values and deaths.
+.PHONY: test-memory
+test-memory: python node programs
+	for memory in 0 1mib; do export GANGER_TEST_SHARED_MEMORY=$$memory; \
+	  (cd bindings-python && ../$(PY) -m pytest -q tests/test_{behavior,values,deaths,overlap,faults_values}.py) && \
+	  (cd bindings-node && PATH="$(CURDIR)/$(VENV)/bin:$$PATH" node --test --test-concurrency=2 test/{behavior,values,large,deaths,chaos}.test.mjs) \
+	  || exit 1; done
 
 # Whatever only Linux has is switched off: the rest must do over inherited sockets and over the named endpoint. The shim has a
 # folder of its own, so that the usual one stays as it is.

@@ -59,6 +59,9 @@ kept = []
 def keep(x: memoryview): kept.append(x)
 
 @action
+def reverse(x: bytes) -> bytes: return x[::-1]
+
+@action
 def seen() -> bytes: return bytes(kept.pop()[:8])
 """
 LARGE = 300_000
@@ -115,6 +118,28 @@ def test_every_language_takes_and_gives_large_payloads(language: str, shared_mem
                     assert pool.call("echo", data(size, round_)) == data(size, round_)
         support.eventually(lambda: used(pool) == 0, "all given back")
         assert (pool.stats()["shared_memory"]["refused"] > 0) == (shared_memory == "1MiB")
+
+
+def test_bytes_that_come_back_unchanged_are_copied_no_more(pool: Pool) -> None:
+    sent = data(LARGE)
+    for function in ("same", "copied"):
+        assert pool.call(function, sent) is sent
+        waited = pool.submit(function, sent).result()
+        assert type(waited) is bytes
+        assert waited == sent
+    assert pool.call("same", bytearray(sent)) == sent
+    assert pool.call("reverse", sent) == sent[::-1]
+    assert pool.call("whole", sent) is not sent, "what comes back as a view is one"
+    support.eventually(lambda: used(pool) == 0, "all given back")
+
+
+@pytest.mark.parametrize("shared_memory", ["256MiB", 0])
+def test_long_results_of_all_kinds_are_right(worker: Path, shared_memory: str | int) -> None:
+    with Pool(python=worker, workers=1, shared_memory=shared_memory) as pool:
+        for size in ((32 << 20) - 1, 32 << 20, (33 << 20) + 5):
+            sent = data(1 << 20) * (size >> 20) + data(size % (1 << 20))
+            assert pool.call("reverse", sent) == sent[::-1]
+            assert pool.submit("same", sent).result() == sent
 
 
 def test_what_goes_in_as_a_view_comes_out_as_one(pool: Pool) -> None:

@@ -10,7 +10,13 @@ import { fileURLToPath } from 'node:url'
 import { Pool } from 'ganger'
 
 const deeds = (name) => fileURLToPath(new URL(`workers/${name}`, import.meta.url))
-export const kinds = { node: { node: deeds('deeds.mjs') }, python: { python: deeds('deeds.py') } }
+/** With none (0) or little (1mib) of what large payloads share. */
+const memory = process.env.GANGER_TEST_SHARED_MEMORY
+const sharedMemory = memory === '0' ? 0 : memory
+export const kinds = {
+  node: { node: deeds('deeds.mjs'), sharedMemory },
+  python: { python: deeds('deeds.py'), sharedMemory },
+}
 /** `make chaos` is patient, CI is not. */
 export const long = process.env.GANGER_CHAOS === 'long'
 /** Workers of the other language are the other suite's part, unless there is time for all. */

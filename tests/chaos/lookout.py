@@ -18,6 +18,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "python": {"python": WORKERS / "deeds.py"},
     "node": {"node": WORKERS / "deeds.mjs"},
 }
+# With none (0) or little (1MiB) of what large payloads share.
+if memory := os.environ.get("GANGER_TEST_SHARED_MEMORY"):
+    KINDS = {
+        kind: {**options, "shared_memory": 0 if memory == "0" else memory} for kind, options in KINDS.items()
+    }
 # `make chaos` is patient, CI is not.
 LONG = os.environ.get("GANGER_CHAOS") == "long"
 # Workers of the other language are the other suite's part, unless there is time for all.

@@ -1,4 +1,4 @@
-"""Builds what users install: two wheels and two npm packages for this platform, in dist/.
+"""Builds what users install: two wheels and three npm packages for this platform, in dist/.
 
 python tests/dist/build.py
 """
@@ -18,7 +18,8 @@ DIST = ROOT / "dist"
 def main() -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
-    build_npm("worker-sdk/node", "build")
+    run(["npm", "run", "--silent", "build:release"], ROOT / "worker-sdk" / "node")
+    run(["node", "pack.mjs", str(DIST)], ROOT / "worker-sdk" / "node")
     build_npm("bindings-node", "build:package")
     run([sys.executable, "bindings-python/stage.py", "release"])
     maturin = [sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", str(DIST)]
