@@ -11,6 +11,11 @@ export function collectMany(): void {
 /** Where `collectMany` begins to do something. */
 export const MANY_BYTES = 32 * 1024 * 1024
 
+/** Has buffers that were found given up in the collection itself, not by a thread that has to be waited for. For processes that are ours. */
+export function giveUpAtOnce(): void {
+  process.getBuiltinModule('node:v8').setFlagsFromString('--no-concurrent-array-buffer-sweeping')
+}
+
 type Collect = (young?: { type: 'minor' }) => void
 let collect: Collect | undefined
 
