@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS = ROOT / "core" / "cli" / "tests" / "types"
+EXAMPLE = ROOT / "examples" / "10-typed-client"
 PACKAGES = [ROOT / "bindings-python" / "python", ROOT / "worker-sdk" / "python" / "src"]
 
 RIGHT = """\
@@ -92,8 +93,8 @@ def use(pool: Pool) -> None:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
-    for client in CLIENTS.glob("*.pyi"):
-        shutil.copy(client, tmp_path)
+    for file in [*CLIENTS.glob("*.pyi"), *EXAMPLE.glob("*.pyi"), EXAMPLE / "app.py"]:
+        shutil.copy(file, tmp_path)
     (tmp_path / "right.py").write_text(RIGHT)
     (tmp_path / "wrong.py").write_text(WRONG)
     return tmp_path
@@ -123,7 +124,8 @@ def pyright(app: Path, *files: str) -> str:
 
 @pytest.mark.parametrize("check", [mypy, pyright])
 def test_a_client_and_its_use_are_clean_under_strict(check: Callable[..., str], app: Path) -> None:
-    assert check(app, "right.py", "prices_client.pyi", "shapes_client.pyi") == ""
+    clients = sorted(path.name for path in app.glob("*.pyi"))
+    assert check(app, "right.py", "app.py", *clients) == ""
 
 
 @pytest.mark.parametrize("check", [mypy, pyright])

@@ -1,4 +1,4 @@
-//! `ganger types`: the clients of two workers, as they lie in `types/`. `UPDATE=1` writes them anew.
+//! `ganger types`: the clients of two workers, as they lie in `types/`, and that of the example. `UPDATE=1` writes them anew.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,14 +15,22 @@ fn clients() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/types")
 }
 
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/10-typed-client")
+}
+
 fn types(arguments: &[&str]) -> Ran {
+    types_in(&clients(), arguments)
+}
+
+fn types_in(folder: &Path, arguments: &[&str]) -> Ran {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // The schemas are those of a Python that has msgspec.
     let own = [root.join(".venv/bin")];
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).expect("paths");
     let mut command = Command::new(env!("CARGO_BIN_EXE_ganger"));
-    command.arg("types").args(arguments).current_dir(clients()).stdin(Stdio::null());
+    command.arg("types").args(arguments).current_dir(folder).stdin(Stdio::null());
     let output =
         command.env("GANGER_HOME", root.join("worker-sdk")).env("PATH", path).output().expect("it runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
@@ -31,9 +39,10 @@ fn types(arguments: &[&str]) -> Ran {
 
 #[test]
 fn clients_are_as_they_lie_here() {
-    for worker in WORKERS {
-        let check = if std::env::var_os("UPDATE").is_some() { &[][..] } else { &["--check"] };
-        let ran = types(&[&[*worker], check].concat());
+    let check = if std::env::var_os("UPDATE").is_some() { &[][..] } else { &["--check"] };
+    let written = WORKERS.iter().map(|worker| (clients(), *worker)).chain([(example(), "workers/")]);
+    for (folder, worker) in written {
+        let ran = types_in(&folder, &[&[worker], check].concat());
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn client(client: &Client, header: &[String]) -> String {
         &mut taken,
         &mut classes,
     );
-    let definitions = client.definitions.iter().map(|(name, it)| format!("{}\n\n", definition(name, it)));
+    let written = client.definitions.iter().filter(|(name, _)| !is_spread(client, name));
+    let definitions = written.map(|(name, it)| format!("{}\n\n", definition(name, it)));
     let body = definitions.collect::<String>() + &classes;
     let mut out: String = header.iter().map(|line| format!("# {line}\n")).collect();
     out += "# ruff: noqa\n\n";
@@ -115,6 +116,14 @@ fn parameters(input: &Input) -> Vec<String> {
         Input::Fields { record, positional, .. } => parts.extend(named(record, positional)),
     }
     parts
+}
+
+/// A record whose fields are a function's parameters needs no class.
+fn is_spread(client: &Client, name: &str) -> bool {
+    client.functions.iter().any(|function| match &function.input {
+        Input::Fields { name: own, record, .. } => own == name && record.fields.iter().all(is_parameter),
+        Input::Nothing | Input::One { .. } => false,
+    })
 }
 
 fn named(record: &Record, positional: &[String]) -> Vec<String> {

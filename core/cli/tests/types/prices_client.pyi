@@ -8,44 +8,6 @@ from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict, ov
 
 from ganger.typed import Function, StreamFunction
 
-class AnythingInput(TypedDict):
-    more: NotRequired[Any]
-    """By default None."""
-    value: Any
-
-
-class ClassImportInput(TypedDict):
-    value: int
-
-
-class ConvertInput(TypedDict):
-    amount: float
-    currency: NotRequired[Literal["EUR", "USD"]]
-    """By default "EUR"."""
-    place: NotRequired[Place | None]
-    """By default None."""
-
-
-class CountInput(TypedDict):
-    to: int
-
-
-class DeepDownPruneInput(TypedDict):
-    deepest: NotRequired[int]
-    """By default 3."""
-    tree: Tree
-
-
-class MixedInput(TypedDict):
-    data: bytes
-    either: int | str | None
-    flag: NotRequired[bool]
-    """By default True."""
-    moment: datetime.datetime | str
-    pair: tuple[int, str]
-    table: dict[str, list[int]]
-
-
 class Place(TypedDict):
     city: str
     zip: NotRequired[str]
@@ -54,22 +16,12 @@ class Place(TypedDict):
 Size: TypeAlias = "Literal['large', 'small']"
 
 
-class TotalInput(TypedDict):
-    items: NotRequired[list[int]]
-    start: NotRequired[int]
-    """By default 0."""
-
-
 class Tree(TypedDict):
     """A node and what grows on it."""
     children: list[Tree]
     name: str
     size: NotRequired[Size]
     """By default "small"."""
-
-
-class WordsStreamInput(TypedDict):
-    text: str
 
 
 class DownFunctions(Protocol):

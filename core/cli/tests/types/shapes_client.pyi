@@ -7,11 +7,6 @@ from typing import Any, Literal, NotRequired, Protocol, TypeAlias, TypedDict
 
 from ganger.typed import Function, StreamFunction
 
-class CornersInput(TypedDict):
-    open: NotRequired[bool]
-    sides: int
-
-
 MeasureInput = TypedDict("MeasureInput", {
     "at": NotRequired[datetime.datetime | str],
     "big": NotRequired[int],
