@@ -1,10 +1,12 @@
 //! A worker of functions with the attribute `action`, one of each way to answer. The tests of this crate drive it.
 
+#![forbid(unsafe_code)]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ganger_worker::schemars::{self, JsonSchema};
 use ganger_worker::{
-    BoxError, Bytes, Cancelled, Context, Inputs, Sender, State, StreamError, Worker, action,
+    BoxError, Bytes, Cancelled, Context, Function, Inputs, Sender, State, StreamError, Worker, action,
 };
 use serde::{Deserialize, Serialize};
 
@@ -113,10 +115,28 @@ fn counted(_: (), context: Context, counter: State<Counter>) -> (u32, u64, Strin
 }
 
 #[action]
-fn nothing() {}
+fn function() {}
+
+/// All that a function may have.
+#[action]
+fn all(
+    many: usize,
+    numbers: Inputs<u64>,
+    sums: Sender<u64>,
+    context: Context,
+    counter: State<Counter>,
+) -> Result<(), StreamError> {
+    for number in numbers.take(many) {
+        context.check()?;
+        sums.send(&(counter.calls.fetch_add(number?, Ordering::Relaxed)))?;
+    }
+    Ok(())
+}
 
 fn main() {
-    let worker = Worker::new().actions();
+    let halve = Function::new("halve", |number: f64| number / 2.0);
+    let halve = halve.input_schema::<f64>().output_schema::<Option<f64>>().inputs_schema::<bool>();
+    let worker = Worker::new().actions().offer(halve);
     let state = std::env::args().nth(1).unwrap_or_default();
     match state.as_str() {
         "without" => worker.run(),

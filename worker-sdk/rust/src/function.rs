@@ -63,7 +63,7 @@ pub trait Output<Marker> {
     fn into_result(self) -> Result<Self::Value, (BoxError, &'static str)>;
 }
 
-/// What can be a function: a closure of an input, and of up to three [`Part`]s of its call: a [`Context`],
+/// What can be a function: a closure of an input, and of up to four [`Part`]s of its call: a [`Context`],
 /// [`Inputs`](crate::Inputs), a [`Sender`](crate::Sender), the [`State`](crate::State).
 pub trait Handler<Marker>: Send + Sync + 'static {
     /// The input's type.
@@ -139,7 +139,7 @@ macro_rules! handlers {
     )+ };
 }
 
-handlers! { (A) (A, B) (A, B, C) }
+handlers! { (A) (A, B) (A, B, C) (A, B, C, D) }
 
 impl Function {
     /// A function that runs on a thread of its own.

@@ -52,9 +52,20 @@ fn items(host: &mut Host, seq: u64) -> Vec<Json> {
 #[test]
 fn every_function_with_the_attribute_is_offered_in_the_order_of_names() {
     let names: Vec<_> = ready(&mut started(&[])).into_iter().map(|contract| contract.name).collect();
-    let expected =
-        ["convert", "count", "count_later", "counted", "letters", "nothing", "reverse", "scan", "text.shout"];
-    assert_eq!(names, expected);
+    let of_actions = [
+        "all",
+        "convert",
+        "count",
+        "count_later",
+        "counted",
+        "function",
+        "letters",
+        "reverse",
+        "scan",
+        "text.shout",
+    ];
+    assert_eq!(names[..of_actions.len()], of_actions);
+    assert_eq!(names[of_actions.len()..], ["halve"]);
 }
 
 #[test]
@@ -110,7 +121,15 @@ fn bytes_have_their_schema_and_a_type_without_one_has_none() {
     assert_eq!((json(reverse.input), json(reverse.output)), (bytes.clone(), bytes));
     let shout = contract("text.shout");
     assert_eq!((json(shout.input), json(shout.output)["type"].clone()), (Json::Null, json!("string")));
-    assert_eq!(json(contract("nothing").input)["type"], "null");
+    assert_eq!(json(contract("function").input)["type"], "null");
+}
+
+#[test]
+fn a_closure_is_described_by_its_builder() {
+    let halve = contract("halve");
+    assert_eq!(json(halve.input)["type"], "number");
+    assert_eq!(json(halve.output)["type"], json!(["number", "null"]));
+    assert_eq!(json(halve.inputs)["type"], "boolean");
 }
 
 #[test]
@@ -124,7 +143,7 @@ fn each_way_to_answer_answers() {
     assert_eq!(converted.get("seal"), Some(&Value::Bytes(b"x".to_vec())));
     let seq = call(&mut host, "text.shout", json!({ "text": "hey" }));
     assert_eq!(host.result(seq), "HEY");
-    let seq = call(&mut host, "nothing", Json::Null);
+    let seq = call(&mut host, "function", Json::Null);
     assert_eq!(host.result(seq), Json::Null);
     for (function, input, expected) in [
         ("count", json!(3), json!([0, 1, 2])),

@@ -34,13 +34,14 @@ fn registration(arguments: TokenStream, item: TokenStream) -> Result<TokenStream
     let function = function(&item, way, &name, &promises.methods());
     Ok(quote! {
         const _: () = {
-            fn function() -> ::ganger_worker::Function {
+            // The function may have any name but this.
+            fn __function_of_action() -> ::ganger_worker::Function {
                 use ::ganger_worker::actions::{
                     self, Described as _, DescribedPart as _, Undescribed as _, UndescribedPart as _,
                 };
                 #function
             }
-            ::ganger_worker::actions::submit! { ::ganger_worker::actions::Action { function } }
+            ::ganger_worker::actions::submit! { ::ganger_worker::actions::Action { function: __function_of_action } }
         };
     })
 }
