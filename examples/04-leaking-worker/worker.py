@@ -9,7 +9,7 @@ leaked: list[bytes] = []
 
 @startup
 def load() -> None:
-    time.sleep(1)  # as a large model would
+    time.sleep(3)  # as a large model would
 
 
 @action
