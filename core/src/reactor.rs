@@ -12,6 +12,8 @@ mod loop_seat;
 #[cfg(not(all(target_os = "linux", feature = "linux-extras")))]
 mod resting;
 mod seat;
+#[cfg(all(target_os = "linux", feature = "linux-extras"))]
+mod vigil;
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 //! them, the pool's own thread reads as ever.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::os::fd::RawFd;
 use std::ptr;
@@ -12,8 +13,8 @@ use std::sync::OnceLock;
 use napi::sys;
 use nix::libc;
 
-/// What is run in the loop's turn.
-pub(crate) type OnReadable = Box<dyn FnMut() -> Turn>;
+/// What is run in the loop's turn; `again` if JavaScript has just been called in it.
+pub(crate) type OnReadable = Box<dyn FnMut(bool) -> Turn>;
 
 /// What is to follow a turn.
 pub(crate) struct Turn {
@@ -35,6 +36,8 @@ struct Context {
     env: sys::napi_env,
     callback: sys::napi_ref,
     on_readable: OnReadable,
+    /// The watch was dropped, and `callback` with it.
+    is_dropped: Cell<bool>,
 }
 
 struct Uv {
@@ -52,6 +55,8 @@ type OnClosed = unsafe extern "C" fn(*mut c_void);
 /// `UV_POLL` and `UV_READABLE` of libuv 1.
 const POLL_HANDLE: c_int = 8;
 const READABLE: c_int = 1;
+/// So often JavaScript is called in one turn, before others have theirs.
+const ROUNDS: u32 = 16;
 
 impl Watch {
     /// Of the loop that runs `env`. `callback` is a function of JavaScript. None where that cannot be.
@@ -88,7 +93,14 @@ impl Watch {
             unsafe { dealloc(handle.cast(), layout) };
             return None;
         }
-        let context = Box::new(Context { uv, layout, env, callback: reference, on_readable });
+        let context = Box::new(Context {
+            uv,
+            layout,
+            env,
+            callback: reference,
+            on_readable,
+            is_dropped: Cell::new(false),
+        });
         // SAFETY: every handle of libuv begins with a pointer for its user.
         unsafe { handle.cast::<*mut Context>().write(Box::into_raw(context)) };
         // SAFETY: it has been initialised.
@@ -111,7 +123,8 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let Context { uv, env, callback, .. } = self.context();
+        let Context { uv, env, callback, is_dropped, .. } = self.context();
+        is_dropped.set(true);
         // SAFETY: made in `new`, on this thread, which is that of `env`.
         unsafe { sys::napi_delete_reference(*env, *callback) };
         // SAFETY: closed once, here. libuv has it until `on_closed`.
@@ -127,18 +140,23 @@ unsafe extern "C" fn on_closed(handle: *mut c_void) {
 }
 
 unsafe extern "C" fn on_poll(handle: *mut c_void, _status: c_int, _events: c_int) {
-    // SAFETY: written in `new`; the loop calls this one handle after another, and JavaScript, which may drop the watch, is called after
-    // the last use of it.
+    // SAFETY: written in `new`. JavaScript may drop the watch meanwhile, but what is closed lives on until the loop's next turn, and is
+    // only used by one call of this at a time.
     let context = unsafe { &mut **handle.cast::<*mut Context>() };
-    let turn = (context.on_readable)();
-    if !turn.go_on {
-        // SAFETY: initialised in `new`, and open while it is watched.
-        unsafe { (context.uv.poll_stop)(handle) };
-    }
-    if turn.call {
-        let (env, callback) = (context.env, context.callback);
+    for round in 0..ROUNDS {
+        let turn = (context.on_readable)(round > 0);
+        if !turn.go_on {
+            // SAFETY: initialised in `new`, and open while it is watched.
+            unsafe { (context.uv.poll_stop)(handle) };
+        }
+        if !turn.call {
+            return;
+        }
         // SAFETY: on the thread of `env`, between its turns.
-        unsafe { call(env, callback) };
+        unsafe { call(context.env, context.callback) };
+        if !turn.go_on || context.is_dropped.get() {
+            return;
+        }
     }
 }
 

@@ -47,6 +47,7 @@ impl NativePool {
     /// without letting go of what is watched there.
     #[napi(constructor, catch_unwind)]
     pub fn new(
+        env: Env,
         options: String,
         wake: Function<'_, (), Unknown<'static>>,
         is_main_thread: bool,
@@ -55,7 +56,7 @@ impl NativePool {
             PoolOptions::parse(&map(&options)?, Surface::Node).map_err(|error| wrong_options(error, None))?;
         let pool = Pool::new(options).map_err(|error| thrown(&error))?;
         let mailbox = Arc::new(Mailbox::new(&wake)?);
-        let turns = Turns::new(&pool, is_main_thread.then_some(&wake))?;
+        let turns = Turns::new(env, &pool, is_main_thread.then_some(&wake))?;
         Ok(Self {
             pool,
             mailbox,
@@ -87,7 +88,6 @@ impl NativePool {
     #[napi(catch_unwind)]
     pub fn submit(
         &self,
-        env: &Env,
         ticket: f64,
         function: String,
         payload: BufferSlice<'_>,
@@ -98,7 +98,7 @@ impl NativePool {
         let bytes = payload.get(..length as usize).unwrap_or_default();
         let call = self.made(function, (bytes, form), options)?;
         let call = self.pool.submit(call, self.settles(ticket));
-        self.turns.attend(env, &self.pool, &self.mailbox);
+        self.turns.attend(&self.pool, &self.mailbox);
         Ok(call.map_or(0.0, |call| call.0 as f64))
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ganger::{LoopSeat, Pool};
 use napi::bindgen_prelude::{Env, Function, FunctionRef, JsValue, Unknown};
 
-use crate::event_loop::{Turn, Watch};
+use crate::event_loop::{OnReadable, Turn, Watch};
 use crate::mailbox::Mailbox;
 
 pub(crate) struct Turns {
@@ -47,11 +47,11 @@ impl Turns {
         }
     }
 
-    fn on_readable(&self, seat: LoopSeat, mailbox: Arc<Mailbox>) -> Box<dyn FnMut() -> Turn> {
+    fn on_readable(&self, seat: LoopSeat, mailbox: Arc<Mailbox>) -> OnReadable {
         let watching = Rc::clone(&self.watching);
-        Box::new(move || {
+        Box::new(move |again| {
             mailbox.hold();
-            let go_on = seat.read();
+            let go_on = if again { seat.read_soon() } else { seat.read() };
             watching.set(go_on);
             Turn { go_on, call: mailbox.unhold() }
         })

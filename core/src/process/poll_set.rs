@@ -19,7 +19,7 @@ struct Owner(Epoll);
 
 /// What was found ready, by number. Kept and filled anew.
 #[derive(Debug)]
-pub(crate) struct Found(Vec<EpollEvent>);
+pub(crate) struct Ready(Vec<EpollEvent>);
 
 impl PollSet {
     pub(crate) fn new() -> io::Result<Self> {
@@ -45,9 +45,9 @@ impl PollSet {
     }
 
     /// Waits until one is ready, at most so long (to the next millisecond), or until a signal comes, which is an error.
-    pub(crate) fn wait(&self, found: &mut Found, limit: Duration) -> io::Result<usize> {
+    pub(crate) fn wait(&self, ready: &mut Ready, limit: Duration) -> io::Result<usize> {
         let limit = EpollTimeout::try_from(limit.as_micros().div_ceil(1000)).unwrap_or(EpollTimeout::MAX);
-        Ok(self.set().wait(&mut found.0, limit)?)
+        Ok(self.set().wait(&mut ready.0, limit)?)
     }
 
     fn set(&self) -> &Epoll {
@@ -55,13 +55,18 @@ impl PollSet {
     }
 }
 
-impl Default for Found {
+impl Default for Ready {
     fn default() -> Self {
         Self(vec![EpollEvent::empty(); AT_ONCE])
     }
 }
 
-impl Found {
+impl Ready {
+    /// Whether more may be ready than were found.
+    pub(crate) fn is_full(&self, count: usize) -> bool {
+        count == self.0.len()
+    }
+
     pub(crate) fn number(&self, index: usize) -> u64 {
         self.0[index].data()
     }

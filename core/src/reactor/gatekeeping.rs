@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 
-use super::leading::{Lead, Reactor, Sets};
+use super::leading::{Found, Lead, Reactor, Sets};
 use crate::process::watch;
 
 /// How long nobody may come before the IO thread reads again.
@@ -20,15 +20,14 @@ const PATIENCE: u32 = 4;
 pub(super) async fn read_behind_gate(reactor: Arc<Reactor>, sets: Arc<Sets>) {
     let Ok(watched) = watch(sets.gate.as_fd(), Interest::READABLE) else { return };
     while let Ok(mut ready) = watched.readable().await {
-        let more = match reactor.try_lead() {
-            Some(mut lead) if !lead.is_shut => reactor.turn(&sets, &mut lead, Duration::ZERO).unwrap_or(true),
+        let found = match reactor.try_lead() {
+            Some(mut lead) if !lead.is_shut => reactor.turn(&sets, &mut lead, Duration::ZERO),
             // Whoever leads reads it.
-            Some(_) | None => false,
+            Some(_) | None => Ok(Found::Nothing),
         };
-        if more {
-            tokio::task::yield_now().await;
-        } else {
-            ready.clear_ready();
+        match found {
+            Ok(Found::Nothing | Found::All) => ready.clear_ready(),
+            Ok(Found::Some) | Err(_) => tokio::task::yield_now().await,
         }
         reactor.pass_on();
     }
@@ -66,8 +65,12 @@ impl Reactor {
             lead.is_shut = false;
             sets.open_gate(true);
             // The gate tells of what comes from now on; what came before may be no news to it.
-            while self.turn(sets, lead, Duration::ZERO).unwrap_or(true) {}
+            self.read_all(sets, lead);
         }
+    }
+
+    fn read_all(&self, sets: &Sets, lead: &mut Lead) {
+        while matches!(self.turn(sets, lead, Duration::ZERO), Ok(Found::Some) | Err(_)) {}
     }
 
     pub(super) fn shut_gate(&self, sets: &Sets, lead: &mut MutexGuard<'_, Lead>) {
@@ -96,13 +99,16 @@ impl Reactor {
         true
     }
 
-    /// What is there to read, if nobody else reads and the gate is shut for the sake of those who do.
-    pub(super) fn read_in_turn(&self) -> bool {
+    /// What is there to read, if nobody else reads and the gate is shut for the sake of those who do. May stay awake for what is about to
+    /// come.
+    pub(super) fn read_in_turn(&self, awake: bool) -> bool {
         let (Some(sets), Some(mut lead)) = (self.sets.get(), self.try_lead()) else { return false };
         if !lead.is_shut {
             return false;
         }
-        while self.turn(sets, &mut lead, Duration::ZERO).unwrap_or(true) {}
+        if !awake || !matches!(self.stay_awake(sets, &mut lead), Ok(Found::Nothing | Found::All)) {
+            self.read_all(sets, &mut lead);
+        }
         self.left.fetch_add(1, Ordering::Relaxed);
         drop(lead);
         self.open_gate_if_unwatched(sets);

@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use super::vigil::{VIGIL, Vigil};
 use super::{Seat, Source, gatekeeping};
 use crate::link::Turn;
-use crate::process::poll_set::{Bell, Found, PollSet};
+use crate::process::poll_set::{Bell, PollSet, Ready};
 
 /// The numbers of the bell, and of the lanes' set in the gate. Lanes have those above.
 const BELL: u64 = 0;
@@ -51,9 +52,20 @@ pub(super) struct Sets {
 /// What the leader needs.
 #[derive(Debug, Default)]
 pub(super) struct Lead {
-    found: Found,
+    ready: Ready,
+    vigil: Vigil,
     /// Threads of the app read, not the IO thread.
     pub(super) is_shut: bool,
+}
+
+/// What a turn has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    Nothing,
+    /// It was read, and nothing is left.
+    All,
+    /// There may be more.
+    Some,
 }
 
 /// A source in the set. Dropped, it is out.
@@ -119,17 +131,40 @@ impl Reactor {
         }
     }
 
-    /// Reads what is ready, or comes within the limit. Whether there may be more.
-    pub(super) fn turn(&self, sets: &Sets, lead: &mut Lead, limit: Duration) -> io::Result<bool> {
-        let count = sets.lanes.wait(&mut lead.found, limit)?;
-        let mut more = false;
+    /// Reads what is ready, or comes within the limit.
+    pub(super) fn turn(&self, sets: &Sets, lead: &mut Lead, limit: Duration) -> io::Result<Found> {
+        let count = sets.lanes.wait(&mut lead.ready, limit)?;
+        // A full list may have left some out.
+        let mut more = lead.ready.is_full(count);
         for index in 0..count {
-            match lead.found.number(index) {
+            match lead.ready.number(index) {
                 BELL => sets.bell.still(),
                 number => more |= self.read(number) == Turn::ShareUsed,
             }
         }
-        Ok(more)
+        Ok(match (count, more) {
+            (0, _) => Found::Nothing,
+            (_, false) => Found::All,
+            (_, true) => Found::Some,
+        })
+    }
+
+    /// Looks again and again for a moment, if that is likely to pay.
+    pub(super) fn stay_awake(&self, sets: &Sets, lead: &mut Lead) -> io::Result<Found> {
+        if !lead.vigil.is_worth_it() {
+            return Ok(Found::Nothing);
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < VIGIL {
+            let found = self.turn(sets, lead, Duration::ZERO)?;
+            if found != Found::Nothing {
+                lead.vigil.was(false);
+                return Ok(found);
+            }
+            thread::yield_now();
+        }
+        lead.vigil.was(true);
+        Ok(Found::Nothing)
     }
 
     /// Calls one that waits to the lead.
@@ -162,8 +197,12 @@ impl Reactor {
         }
         seat.lead(true);
         while !known() && !left().is_zero() {
+            let found = match self.stay_awake(sets, &mut lead) {
+                Ok(Found::Nothing) => self.turn(sets, &mut lead, left()),
+                found => found,
+            };
             // A signal: its handler may have to run on this thread.
-            if self.turn(sets, &mut lead, left()).is_err() {
+            if found.is_err() {
                 break;
             }
         }

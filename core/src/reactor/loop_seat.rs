@@ -29,6 +29,11 @@ impl LoopSeat {
 
     /// Reads what there is and settles whatever that answers, on this thread. False: the loop is not the one to read any more.
     pub fn read(&self) -> bool {
-        self.0.read_in_turn()
+        self.0.read_in_turn(false)
+    }
+
+    /// The same, and for some microseconds also what is about to come, if answers have come so quickly before.
+    pub fn read_soon(&self) -> bool {
+        self.0.read_in_turn(true)
     }
 }

@@ -47,7 +47,7 @@ impl Reactor {
         false
     }
 
-    pub(super) fn read_in_turn(&self) -> bool {
+    pub(super) fn read_in_turn(&self, _awake: bool) -> bool {
         false
     }
 
