@@ -32,7 +32,7 @@ def test_a_memory_bomb_costs_its_own_call_only(kind: str) -> None:
 
 
 @kinds
-def test_a_worker_that_dies_while_it_is_sent_a_lot_takes_that_call_only(kind: str) -> None:
+def test_a_worker_that_dies_while_it_is_sent_a_lot_takes_no_call_with_it(kind: str) -> None:
     data = b"z" * (50 * MB)
     with Pool(**lookout.KINDS[kind], workers=1) as pool:
         for _ in range(ROUNDS):
@@ -44,8 +44,8 @@ def test_a_worker_that_dies_while_it_is_sent_a_lot_takes_that_call_only(kind: st
             waiting = [pool.submit("size", data[: 10 * MB]), pool.submit("size", b"abc")]
             lookout.eventually(lambda: pool.stats()["running"] == 1, "it is being sent")
             os.kill(pid, signal.SIGKILL)
-            assert isinstance(sent.exception(lookout.LIMIT_S), WorkerCrashed)
-            assert [future.result(lookout.LIMIT_S) for future in waiting] == [10 * MB, 3]
+            # None can have begun: the worker never had a whole one.
+            assert [future.result(lookout.LIMIT_S) for future in (sent, *waiting)] == [50 * MB, 10 * MB, 3]
 
 
 @pytest.mark.skipif(not lookout.LONG, reason="it takes 8 GB of memory and a minute")

@@ -11,6 +11,7 @@ use crate::event_loop::{OnReadable, Turn, Watch};
 use crate::mailbox::Mailbox;
 
 pub(crate) struct Turns {
+    env: Env,
     seat: LoopSeat,
     /// Made with the first call for which there is something to watch.
     watch: OnceCell<Option<Watch>>,
@@ -20,22 +21,26 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    pub(crate) fn new(pool: &Pool, wake: Option<&Function<'_, (), Unknown<'static>>>) -> napi::Result<Self> {
+    pub(crate) fn new(
+        env: Env,
+        pool: &Pool,
+        wake: Option<&Function<'_, (), Unknown<'static>>>,
+    ) -> napi::Result<Self> {
         let wake = wake.map(Function::create_ref).transpose()?;
-        Ok(Self { seat: pool.loop_seat(), watch: OnceCell::new(), watching: Rc::default(), wake })
+        Ok(Self { env, seat: pool.loop_seat(), watch: OnceCell::new(), watching: Rc::default(), wake })
     }
 
     /// A call was made: the loop reads from now on, unless another thread does.
-    pub(crate) fn attend(&self, env: &Env, pool: &Pool, mailbox: &Arc<Mailbox>) {
+    pub(crate) fn attend(&self, pool: &Pool, mailbox: &Arc<Mailbox>) {
         let (Some(wake), Some(descriptor)) = (&self.wake, self.seat.descriptor()) else { return };
         let watch = match self.watch.get() {
             Some(watch) => watch,
             None => {
                 let on_readable = self.on_readable(pool.loop_seat(), Arc::clone(mailbox));
                 let made = wake
-                    .borrow_back(env)
+                    .borrow_back(&self.env)
                     .ok()
-                    .and_then(|callback| Watch::new(env.raw(), callback.raw(), descriptor, on_readable));
+                    .and_then(|callback| Watch::new(self.env.raw(), callback.raw(), descriptor, on_readable));
                 self.watch.get_or_init(|| made)
             }
         };
