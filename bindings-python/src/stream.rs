@@ -21,6 +21,7 @@ use crate::{decode, error};
 pub(crate) struct Stream {
     core: ganger::Stream,
     held: Mutex<Held>,
+    made_in: u32,
 }
 
 #[derive(Default)]
@@ -58,7 +59,8 @@ pub(crate) fn stream(
             false => (core.stream(asked), None),
         });
         let inputs = inputs.map(|inputs| Inputs::new(pool.get(), inputs));
-        Ok((Stream { core: core_stream, held: Mutex::default() }, inputs))
+        let made_in = std::process::id();
+        Ok((Stream { core: core_stream, held: Mutex::default(), made_in }, inputs))
     })
 }
 
@@ -66,6 +68,10 @@ pub(crate) fn stream(
 impl Stream {
     /// The next item, or `OVER`, or, unless it may wait, `NOTHING`. Raises why the call failed, after the items before that.
     fn next<'py>(&self, py: Python<'py>, wait: bool) -> PyResult<Bound<'py, PyAny>> {
+        // What has come already is the parent's, too.
+        if self.made_in != std::process::id() {
+            return Err(error::exception(py, &ganger::Error::forked()));
+        }
         guarded(|| {
             loop {
                 if let Some(item) = self.held_item() {
