@@ -24,12 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 async fn ping_pong(stream: StdStream, calls: u32) -> std::io::Result<Vec<f64>> {
     let mut stream = UnixStream::from_std(stream)?;
-    let mut answer = [0; 4096];
+    let mut answer = MESSAGE;
     let mut times = Vec::new();
     for _ in 0..calls {
         let begin = Instant::now();
         stream.write_all(&MESSAGE).await?;
-        stream.read(&mut answer).await?;
+        stream.read_exact(&mut answer).await?;
         times.push(begin.elapsed().as_secs_f64() * 1e6);
     }
     Ok(times)
