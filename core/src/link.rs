@@ -107,6 +107,12 @@ impl Link {
         self.end(lane).outbox.push(frame);
     }
 
+    /// Puts a call of a batch in line: the last one that comes sets the batch going, so that none may arrive after it.
+    pub(crate) fn push_in_batch(&self, frame: Frame) {
+        self.push_returns();
+        self.data.outbox.push_whole(frame);
+    }
+
     /// Tells the worker, soon, that a block of its arena is free.
     pub(crate) fn release(&self, offset: u64, length: u64) {
         let many = {

@@ -39,6 +39,8 @@ pub enum Action {
         attempt: u32,
         /// Time that this attempt has.
         remaining: Option<Duration>,
+        /// The calls it is handed over with, whose assignments stand next to each other; none: it goes by itself.
+        batch: Option<HandedTogether>,
     },
     /// Ask a worker to stop a call.
     Cancel {
@@ -84,6 +86,15 @@ pub enum Action {
     Emit(Event),
     /// The pool has no worker left and will never have one. The last action.
     Closed,
+}
+
+/// A call's place in a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HandedTogether {
+    /// From 0.
+    pub nth: u32,
+    /// Calls of the batch.
+    pub count: u32,
 }
 
 /// Why a worker is asked to stop a call.

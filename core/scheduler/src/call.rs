@@ -34,6 +34,19 @@ pub struct CallSpec {
     pub exclusive: bool,
     /// On this worker and no other, before all calls that wait; for calls to every worker.
     pub pinned: Option<WorkerId>,
+    /// Handed over together with others that wait; none: by itself.
+    pub batch: Option<Batch>,
+}
+
+/// Which calls are handed over together, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Batch {
+    /// The same number for all that go together: calls of one function.
+    pub key: u64,
+    /// Calls of a batch at most; 1 or less: each call goes by itself.
+    pub max: u32,
+    /// How long after its submission a call waits for others while there is room for it.
+    pub wait: Duration,
 }
 
 /// What a function may say of its calls, or the call of itself.
@@ -47,6 +60,8 @@ pub struct Declaration {
     pub slots: Option<u32>,
     /// Alone on its worker.
     pub exclusive: bool,
+    /// Handed over together with others.
+    pub batch: Option<Batch>,
 }
 
 /// Whether a function may have begun to run.
@@ -109,6 +124,13 @@ impl Call {
             state: CallState::Waiting,
             started_before: Started::No,
         }
+    }
+
+    /// How it goes with others. One that is for one worker alone goes by itself; so does one that was lost with a worker: should it be
+    /// what ended that one, it ends nobody else's call.
+    pub(crate) fn batch(&self) -> Option<Batch> {
+        let by_itself = self.spec.pinned.is_some() || self.retries_used > 0;
+        self.spec.batch.filter(|batch| batch.max > 1 && !by_itself)
     }
 
     pub(crate) fn begin(&mut self, worker: WorkerId, now: Timestamp) {

@@ -43,8 +43,8 @@ mod time;
 mod timers;
 mod worker;
 
-pub use action::{Action, CancelReason, KillCause, Settlement};
-pub use call::{CallSpec, CallView, Declaration, Started};
+pub use action::{Action, CancelReason, HandedTogether, KillCause, Settlement};
+pub use call::{Batch, CallSpec, CallView, Declaration, Started};
 pub use config::{Config, WhenFull};
 pub use event::{Event, ExitReason};
 pub use failure::{DeathCause, Failure};

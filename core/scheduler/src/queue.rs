@@ -1,6 +1,6 @@
 //! Calls that wait: who is next, and whether there is room for one more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::id::CallId;
@@ -34,6 +34,14 @@ impl Rank {
 pub(crate) struct Place {
     pub(crate) priority: i32,
     pub(crate) submitted_at: Timestamp,
+    /// It goes with others of this key, so many at most.
+    pub(crate) together: Option<(u64, u32)>,
+}
+
+impl Place {
+    fn herd(self, slots: u32) -> Option<Herd> {
+        self.together.map(|(key, max)| Herd { key, slots, max })
+    }
 }
 
 /// Of calls with the same turn.
@@ -49,6 +57,15 @@ enum Line {
 struct Entry {
     slots: u32,
     bytes: u64,
+    herd: Option<Herd>,
+}
+
+/// Waiting calls that may be handed over together: of one key, with the same slots, so many at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Herd {
+    pub(crate) key: u64,
+    pub(crate) slots: u32,
+    pub(crate) max: u32,
 }
 
 /// A waiting call, as seen by who looks for the next one.
@@ -56,6 +73,7 @@ struct Entry {
 pub(crate) struct Waiting {
     pub(crate) call: CallId,
     pub(crate) slots: u32,
+    pub(crate) herd: Option<Herd>,
 }
 
 /// A call that asks whether it may wait.
@@ -77,6 +95,8 @@ struct Beyond {
 pub(crate) struct Queue {
     entries: BTreeMap<Rank, Entry>,
     ranks: BTreeMap<CallId, Rank>,
+    herds: BTreeMap<Herd, BTreeSet<Rank>>,
+    /// Of calls that go by themselves.
     slots: u64,
     fresh: usize,
     fresh_bytes: u64,
@@ -101,18 +121,21 @@ impl Queue {
     pub(crate) fn push_fresh(&mut self, call: CallId, place: Place, slots: u32, bytes: u64) {
         self.fresh += 1;
         self.fresh_bytes += bytes;
-        self.insert(Rank::new(call, Line::Fresh, place), slots, bytes);
+        self.insert(Rank::new(call, Line::Fresh, place), Entry { slots, bytes, herd: place.herd(slots) });
     }
 
     pub(crate) fn push_returned(&mut self, call: CallId, place: Place, slots: u32) {
-        self.insert(Rank::new(call, Line::Returned, place), slots, 0);
+        self.insert(
+            Rank::new(call, Line::Returned, place),
+            Entry { slots, bytes: 0, herd: place.herd(slots) },
+        );
     }
 
     /// Takes a call out, wherever it stands. False if it does not wait.
     pub(crate) fn remove(&mut self, call: CallId) -> bool {
         let Some(rank) = self.ranks.remove(&call) else { return false };
         let entry = self.entries.remove(&rank).expect("every rank has its entry");
-        self.slots -= u64::from(entry.slots);
+        self.forget(rank, entry);
         if rank.line == Line::Fresh {
             self.fresh -= 1;
             self.fresh_bytes -= entry.bytes;
@@ -120,16 +143,25 @@ impl Queue {
         true
     }
 
-    /// A waiting call takes so many slots after all. It keeps its place.
-    pub(crate) fn resize(&mut self, call: CallId, slots: u32) {
-        let Some(rank) = self.ranks.get(&call) else { return };
-        let entry = self.entries.get_mut(rank).expect("every rank has its entry");
-        self.slots = self.slots - u64::from(entry.slots) + u64::from(slots);
-        entry.slots = slots;
+    /// A waiting call takes so many slots after all, or goes with others. It keeps its place in the line.
+    pub(crate) fn revise(&mut self, call: CallId, place: Place, slots: u32) {
+        let Some(&rank) = self.ranks.get(&call) else { return };
+        let entry = self.entries.remove(&rank).expect("every rank has its entry");
+        self.forget(rank, entry);
+        self.insert(rank, Entry { slots, herd: place.herd(slots), ..entry });
     }
 
     pub(crate) fn in_order(&self) -> impl Iterator<Item = Waiting> + '_ {
-        self.entries.iter().map(|(rank, entry)| Waiting { call: rank.call, slots: entry.slots })
+        self.entries.iter().map(|(rank, entry)| Waiting {
+            call: rank.call,
+            slots: entry.slots,
+            herd: entry.herd,
+        })
+    }
+
+    /// The calls of a herd, best first.
+    pub(crate) fn herd(&self, herd: Herd) -> impl Iterator<Item = CallId> + '_ {
+        self.herds.get(&herd).into_iter().flatten().map(|rank| rank.call)
     }
 
     pub(crate) fn first(&self) -> Option<CallId> {
@@ -145,9 +177,12 @@ impl Queue {
         self.entries.len()
     }
 
-    /// Slots that all waiting calls want together.
+    /// Slots that all waiting calls want together; those that go together want one call's.
     pub(crate) fn slots(&self) -> u64 {
-        self.slots
+        let batches = |calls: usize, max: u32| (calls as u64).div_ceil(u64::from(max.max(1)));
+        let together =
+            self.herds.iter().map(|(herd, calls)| batches(calls.len(), herd.max) * u64::from(herd.slots));
+        self.slots + together.sum::<u64>()
     }
 
     /// Bytes of the calls that count for the bound.
@@ -172,11 +207,28 @@ impl Queue {
         beyond
     }
 
-    fn insert(&mut self, rank: Rank, slots: u32, bytes: u64) {
-        self.slots += u64::from(slots);
+    fn insert(&mut self, rank: Rank, entry: Entry) {
+        match entry.herd {
+            Some(herd) => {
+                self.herds.entry(herd).or_default().insert(rank);
+            }
+            None => self.slots += u64::from(entry.slots),
+        }
         self.ranks.insert(rank.call, rank);
-        let before = self.entries.insert(rank, Entry { slots, bytes });
+        let before = self.entries.insert(rank, entry);
         debug_assert!(before.is_none(), "a call waits once");
+    }
+
+    fn forget(&mut self, rank: Rank, entry: Entry) {
+        let Some(herd) = entry.herd else {
+            self.slots -= u64::from(entry.slots);
+            return;
+        };
+        let calls = self.herds.get_mut(&herd).expect("a call of a herd is in it");
+        calls.remove(&rank);
+        if calls.is_empty() {
+            self.herds.remove(&herd);
+        }
     }
 }
 
@@ -190,7 +242,11 @@ mod tests {
 
     /// Submitted after so many seconds.
     fn at(seconds: u64, priority: i32) -> Place {
-        Place { priority, submitted_at: Timestamp::from_elapsed(Duration::from_secs(seconds)) }
+        Place {
+            priority,
+            submitted_at: Timestamp::from_elapsed(Duration::from_secs(seconds)),
+            together: None,
+        }
     }
 
     fn order(queue: &Queue) -> Vec<u64> {
@@ -236,6 +292,22 @@ mod tests {
         assert!(admits(&queue, 1_000, 0, 1, 10));
         queue.push_fresh(CallId(2), at(0, 0), 1, 1_000);
         assert!(!admits(&queue, 1, 0, 5, 10));
+    }
+
+    #[test]
+    fn calls_that_go_together_want_the_slots_of_one() {
+        let mut queue = Queue::default();
+        let place = |seconds| Place { together: Some((7, 3)), ..at(seconds, 0) };
+        for call in 1..=4 {
+            queue.push_fresh(CallId(call), place(call), 2, 0);
+        }
+        queue.push_fresh(CallId(5), at(5, 0), 1, 0);
+        assert_eq!(queue.slots(), 2 + 2 + 1);
+        let herd = queue.in_order().next().and_then(|waiting| waiting.herd).unwrap();
+        assert!(queue.remove(CallId(2)));
+        assert_eq!(queue.herd(herd).collect::<Vec<_>>(), [CallId(1), CallId(3), CallId(4)]);
+        queue.revise(CallId(4), at(4, 0), 1);
+        assert_eq!(queue.slots(), 2 + 1 + 1);
     }
 
     #[test]

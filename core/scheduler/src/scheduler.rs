@@ -1,6 +1,7 @@
 //! The reducer: the one place that knows all parts. What it does for calls, for workers and at the end of the pool stands
 //! in the files below it.
 
+mod batching;
 mod calls;
 mod closing;
 mod dispatch;
@@ -28,6 +29,7 @@ use crate::stats::{Counters, Stats, WorkerView};
 use crate::time::Timestamp;
 use crate::timers::{TimerKey, Timers};
 use crate::worker::{Phase, Worker};
+use batching::Gathering;
 use recycling::Recycling;
 
 /// The decisions of one pool. See the crate's page for the contract.
@@ -46,6 +48,7 @@ pub struct Scheduler {
     queue_was_full: bool,
     roster: Roster,
     placement: Placement<WorkerId>,
+    gathering: Gathering,
     /// Workers that are gone or going and have no successor yet.
     vacant: BTreeSet<WorkerId>,
     /// Workers wanted. Rises with demand; a death leaves it as it is.
@@ -74,6 +77,7 @@ impl Scheduler {
             queue_was_full: false,
             roster: Roster::default(),
             placement: Placement::default(),
+            gathering: Gathering::default(),
             vacant: BTreeSet::new(),
             target: 0,
             warming: 0,
@@ -204,8 +208,8 @@ impl Scheduler {
             TimerKey::Ping(worker) => self.ping_timeout(worker),
             TimerKey::Idle(worker) => self.idle_check(worker),
             TimerKey::Age(worker) => self.too_old(worker),
-            // Nothing to do but to look again at what should be started.
-            TimerKey::StartBackoff | TimerKey::RecyclePause => {}
+            // Nothing to do but to look again at what should be started or handed over.
+            TimerKey::StartBackoff | TimerKey::RecyclePause | TimerKey::Batch(_) => {}
             TimerKey::Close => self.close_timeout(),
         }
     }

@@ -13,6 +13,8 @@ pub(crate) enum TimerKey {
     Timeout(CallId),
     Deadline(CallId),
     CancelGrace(WorkerId, CallId),
+    /// Calls of a batch have waited for others long enough.
+    Batch(u64),
     WorkerStart(WorkerId),
     WorkerStop(WorkerId),
     /// The next look whether a worker without calls should be pinged.

@@ -15,10 +15,12 @@ pub(crate) struct Worker {
     pub(crate) origin: Origin,
     pub(crate) born_at: Timestamp,
     pub(crate) phase: Phase,
-    /// Calls it runs for a caller who still waits, with their slots.
-    pub(crate) running: BTreeMap<CallId, u32>,
+    /// Calls it runs for a caller who still waits, with what they hold of it.
+    pub(crate) running: BTreeMap<CallId, Share>,
     /// Calls that it was asked to stop, whose callers are already settled. They hold their slots until it answers or dies.
-    pub(crate) asked: BTreeMap<CallId, u32>,
+    pub(crate) asked: BTreeMap<CallId, Share>,
+    /// Batches that it runs, by their first calls.
+    pub(crate) batches: BTreeMap<CallId, BatchHold>,
     /// Calls that wait for it and no other.
     pub(crate) pinned: BTreeSet<CallId>,
     /// Calls it has answered.
@@ -34,6 +36,22 @@ pub(crate) struct Worker {
     pub(crate) idle_since: Timestamp,
     /// When it was asked whether it lives, if it has not answered and had no call since.
     pub(crate) pinged_at: Option<Timestamp>,
+}
+
+/// What a call holds of its worker until it is answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Share {
+    /// Slots of its own.
+    Slots(u32),
+    /// The slots of the batch that begins with this call, with the others of it.
+    Batch(CallId),
+}
+
+/// A batch holds its slots until its last call is answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BatchHold {
+    pub(crate) slots: u32,
+    pub(crate) unanswered: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +96,7 @@ impl Worker {
             phase: Phase::Starting,
             running: BTreeMap::new(),
             asked: BTreeMap::new(),
+            batches: BTreeMap::new(),
             pinned: BTreeSet::new(),
             answered: 0,
             limits,
@@ -87,6 +106,22 @@ impl Worker {
             idle_since: now,
             pinged_at: None,
         }
+    }
+
+    /// A call is answered: the slots that come free.
+    pub(crate) fn give_back(&mut self, share: Share) -> u32 {
+        let first = match share {
+            Share::Slots(slots) => return slots,
+            Share::Batch(first) => first,
+        };
+        let batch = self.batches.get_mut(&first).expect("a batch is there until its last call is answered");
+        batch.unanswered -= 1;
+        let (slots, is_over) = (batch.slots, batch.unanswered == 0);
+        if !is_over {
+            return 0;
+        }
+        self.batches.remove(&first);
+        slots
     }
 
     /// Serves now or will.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ganger_scheduler::{
-    Action, CallId, CallSpec, Config, Counters, Declaration, Entry, Exit, Heard, Input, Recording, Scheduler,
-    Timestamp, WhenFull, WorkerId,
+    Action, Batch, CallId, CallSpec, Config, Counters, Declaration, Entry, Exit, Heard, Input, Recording,
+    Scheduler, Timestamp, WhenFull, WorkerId,
 };
 
 use crate::properties::history_of;
@@ -184,6 +184,7 @@ fn every_input() -> Vec<Input> {
         affinity: None,
         exclusive: false,
         pinned: None,
+        batch: None,
     };
     let full = CallSpec {
         bytes: u64::MAX,
@@ -199,9 +200,12 @@ fn every_input() -> Vec<Input> {
         affinity: Some(u64::MAX),
         exclusive: true,
         pinned: Some(WORKER),
+        batch: Some(Batch { key: u64::MAX, max: 1, wait: Duration::ZERO }),
     };
-    let declared = Declaration { idempotent: true, timeout: span, slots: Some(2), exclusive: true };
-    let undeclared = Declaration { idempotent: false, timeout: None, slots: None, exclusive: false };
+    let batch = Some(Batch { key: 3, max: 32, wait: Duration::from_millis(10) });
+    let declared = Declaration { idempotent: true, timeout: span, slots: Some(2), exclusive: true, batch };
+    let undeclared =
+        Declaration { idempotent: false, timeout: None, slots: None, exclusive: false, batch: None };
     let exits = [Exit::Code(-1), Exit::Signal(9), Exit::Unknown, Exit::NotStarted, Exit::Detached];
     let mut inputs = vec![
         Input::Submit { call: CALL, spec: plain },

@@ -1,6 +1,7 @@
 //! Stories, one for each rule of the pool's behaviour, named for what they show.
 
 mod attached;
+mod batching;
 mod cancelling;
 mod clocks;
 mod closing;
@@ -48,6 +49,7 @@ fn call() -> CallSpec {
         affinity: None,
         exclusive: false,
         pinned: None,
+        batch: None,
     }
 }
 

@@ -183,6 +183,7 @@ fn spec(idempotent: bool) -> CallSpec {
         affinity: None,
         exclusive: false,
         pinned: None,
+        batch: None,
     }
 }
 

@@ -78,11 +78,19 @@ impl Outbox {
     }
 
     pub(crate) fn push(&self, frame: Frame) {
+        self.push_pieces(frame, if self.chunked { CHUNK_LENGTH } else { usize::MAX });
+    }
+
+    /// In one piece, however long.
+    pub(crate) fn push_whole(&self, frame: Frame) {
+        self.push_pieces(frame, usize::MAX);
+    }
+
+    fn push_pieces(&self, frame: Frame, length: usize) {
         let mut queue = self.lock();
         if queue.shut {
             return;
         }
-        let length = if self.chunked { CHUNK_LENGTH } else { usize::MAX };
         let mut pieces = split_into_chunks(frame, length);
         let Some(first) = pieces.next() else { return };
         // What follows a payload in pieces that is not whole yet waits for it: an item must not overtake its call.

@@ -3,14 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ganger_protocol::message::{Call as WireCall, Cancel, CancelReason as WireReason, Stop};
+use ganger_protocol::message::{Call as WireCall, Cancel, CancelReason as WireReason, InBatch, Stop};
 use ganger_protocol::{Frame, Kind, Lane};
-use ganger_scheduler::{Action, CallId, CancelReason, KillCause, Timestamp, WorkerId};
+use ganger_scheduler::{Action, CallId, CancelReason, HandedTogether, KillCause, Timestamp, WorkerId};
 
 use super::Aftermath;
 use super::books::{Books, Closed, InFlight, Member, Process};
 use crate::sampler::OomKills;
 use crate::stream::Route;
+
+/// What a worker is given: one try of a call.
+struct Attempt {
+    call: CallId,
+    attempt: u32,
+    remaining: Option<Duration>,
+    batch: Option<HandedTogether>,
+}
 
 impl Books {
     pub(super) fn carry_out(&mut self, now: Timestamp, aftermath: &mut Aftermath) {
@@ -23,8 +31,9 @@ impl Books {
                 }
                 Action::Admit { attachment, worker } => self.admit(attachment, worker, now, aftermath),
                 Action::Refuse { attachment } => drop(self.attachments.remove(&attachment)),
-                Action::Assign { worker, call, attempt, remaining } => {
-                    self.assign(worker, call, attempt, remaining, now, aftermath);
+                Action::Assign { worker, call, attempt, remaining, batch } => {
+                    let attempt = Attempt { call, attempt, remaining, batch };
+                    self.assign(worker, attempt, now, aftermath);
                 }
                 Action::Cancel { worker, call, reason } => self.ask_to_stop(worker, call, reason, aftermath),
                 Action::Ping { worker } => self.ping(worker, aftermath),
@@ -62,9 +71,7 @@ impl Books {
     fn assign(
         &mut self,
         worker: WorkerId,
-        id: CallId,
-        attempt: u32,
-        remaining: Option<Duration>,
+        Attempt { call: id, attempt, remaining, batch }: Attempt,
         now: Timestamp,
         aftermath: &mut Aftermath,
     ) {
@@ -85,9 +92,14 @@ impl Books {
             timeout_ms: remaining.map(milliseconds),
             shape: asked.input.shape,
             context: (!trace.is_empty()).then_some(std::borrow::Cow::Borrowed(trace)),
+            // All of a batch are written in this step, so that their numbers follow one another.
+            batch: batch.map(|HandedTogether { nth, count }| InBatch { first: seq - u64::from(nth), count }),
         };
         let frame = member.loans.carry(Frame::new(Kind::Call, seq).with_body(body.encode()), &asked.input);
-        link.push(Lane::Data, frame);
+        match batch {
+            Some(_) => link.push_in_batch(frame),
+            None => link.push(Lane::Data, frame),
+        }
         let route = || Route { link: Arc::downgrade(&link), seq, lender: member.loans.lender() };
         if let Some(unread) = &call.streams.unread {
             unread.begin(route());

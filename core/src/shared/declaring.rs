@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ganger_protocol::message::{Contract, Exclusive as Declared};
-use ganger_scheduler::{CallId, CallSpec, Declaration, Input as News, Timestamp};
+use ganger_scheduler::{Batch, CallId, CallSpec, Declaration, Input as News, Timestamp};
 
 use super::{Aftermath, Books, Shared};
 use crate::call::Call;
@@ -35,6 +35,7 @@ impl Shared {
             affinity: call.affinity.as_deref().map(key),
             exclusive: declared.exclusive,
             pinned: None,
+            batch: declared.batch,
         }
     }
 }
@@ -104,8 +105,16 @@ impl Books {
                     None => false,
                 }),
             },
+            batch: contract.and_then(batch),
         }
     }
+}
+
+/// Calls by either of a function's names go together: its contract has one.
+fn batch(contract: &Contract) -> Option<Batch> {
+    let declared = contract.batch?;
+    let wait = Duration::from_millis(declared.wait_ms);
+    Some(Batch { key: key(&contract.name), max: declared.max, wait })
 }
 
 /// The same text is the same key as long as the process lives.

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::call::{CallSpec, Declaration};
+use crate::call::{Batch, CallSpec, Declaration};
 use crate::config::{Config, WhenFull};
 use crate::id::{CallId, WorkerId};
 use crate::input::{Exit, Input};
@@ -208,6 +208,7 @@ fn spec(words: &mut Words<'_>) -> Result<CallSpec, Wrong> {
         affinity: words.field("affinity")?,
         exclusive: words.flag("exclusive"),
         pinned: words.text("pinned").map(worker).transpose()?,
+        batch: words.text("batch").map(batch).transpose()?,
     })
 }
 
@@ -217,7 +218,18 @@ fn declaration(words: &mut Words<'_>) -> Result<Declaration, Wrong> {
         timeout: words.span("timeout")?,
         slots: words.field("slots")?,
         exclusive: words.flag("exclusive"),
+        batch: words.text("batch").map(batch).transpose()?,
     })
+}
+
+/// The key, the most calls and the wait.
+fn batch(word: &str) -> Result<Batch, Wrong> {
+    let mut parts = word.splitn(3, ':');
+    let batch = (|| {
+        let (key, max) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some(Batch { key, max, wait: parts.next()?.parse::<Span>().ok()?.0 })
+    })();
+    batch.ok_or_else(|| format!("{word:?} is no batch"))
 }
 
 fn config(line: &str) -> Result<Config, Wrong> {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use crate::call::{CallSpec, Declaration};
+use crate::call::{Batch, CallSpec, Declaration};
 use crate::config::{Config, WhenFull};
 use crate::input::{Exit, Input};
 
@@ -126,6 +126,7 @@ fn of_spec(line: Line, spec: &CallSpec) -> Line {
         affinity,
         exclusive,
         pinned,
+        batch,
     } = *spec;
     line.field("bytes", bytes)
         .unless("priority", priority, 0)
@@ -140,14 +141,20 @@ fn of_spec(line: Line, spec: &CallSpec) -> Line {
         .field_if("affinity", affinity)
         .flag("exclusive", exclusive)
         .field_if("pinned", pinned)
+        .field_if("batch", batch.map(of_batch))
 }
 
 fn of_declaration(line: Line, declaration: Declaration) -> Line {
-    let Declaration { idempotent, timeout, slots, exclusive } = declaration;
+    let Declaration { idempotent, timeout, slots, exclusive, batch } = declaration;
     line.flag("idempotent", idempotent)
         .span_if("timeout", timeout)
         .field_if("slots", slots)
         .flag("exclusive", exclusive)
+        .field_if("batch", batch.map(of_batch))
+}
+
+fn of_batch(Batch { key, max, wait }: Batch) -> String {
+    format!("{key}:{max}:{}", Span(wait))
 }
 
 fn of_config(config: &Config) -> Line {

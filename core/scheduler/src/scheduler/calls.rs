@@ -49,6 +49,7 @@ impl Scheduler {
         let slots = if call.spec.exclusive { Some(self.config.concurrency) } else { declaration.slots };
         call.spec.idempotent = declaration.idempotent;
         call.spec.timeout = declaration.timeout.or(call.spec.timeout);
+        call.spec.batch = declaration.batch;
         let slots = slots.unwrap_or(call.spec.slots);
         let fits = slots <= self.config.concurrency;
         match call.state {
@@ -60,7 +61,7 @@ impl Scheduler {
             }
             CallState::Waiting | CallState::InLobby => {
                 call.spec.slots = slots;
-                self.queue.resize(id, slots);
+                self.queue.revise(id, place(&call), slots);
             }
             // For the next attempt, if there is one. Where this one fitted another will.
             CallState::Running { .. } if fits => call.spec.slots = slots,
@@ -141,8 +142,9 @@ impl Scheduler {
     /// The worker answered. If its caller is settled already, only the slots come back.
     pub(super) fn answered(&mut self, worker: WorkerId, id: CallId) {
         let Some(holder) = self.roster.worker_mut(worker) else { return };
-        if let Some(slots) = holder.running.remove(&id) {
+        if let Some(share) = holder.running.remove(&id) {
             holder.answered += 1;
+            let slots = holder.give_back(share);
             self.placement.give_back(worker, slots);
             self.backoff.reset();
             self.timers.clear(TimerKey::StartBackoff);
@@ -153,8 +155,9 @@ impl Scheduler {
             self.actions.push_back(Action::Settle { call: id, settlement });
             // After the caller has its answer: the worker may leave now.
             self.rest(worker);
-        } else if let Some(slots) = holder.asked.remove(&id) {
+        } else if let Some(share) = holder.asked.remove(&id) {
             holder.answered += 1;
+            let slots = holder.give_back(share);
             self.placement.give_back(worker, slots);
             self.timers.clear(TimerKey::CancelGrace(worker, id));
             self.serve_again(worker);
@@ -189,8 +192,8 @@ impl Scheduler {
     /// The slots stay held until the worker answers or dies; until then it gets no new call.
     fn begin_grace(&mut self, worker: WorkerId, id: CallId, call: &Call, reason: CancelReason) {
         let holder = self.roster.worker_mut(worker).expect("a running call's worker is known");
-        let slots = holder.running.remove(&id).expect("a running call is at its worker");
-        holder.asked.insert(id, slots);
+        let share = holder.running.remove(&id).expect("a running call is at its worker");
+        holder.asked.insert(id, share);
         match holder.phase {
             Phase::Starting | Phase::Ready { .. } | Phase::Retiring { .. } | Phase::Stopping { .. } => {
                 self.placement.shut(worker);
@@ -281,5 +284,6 @@ enum Admission {
 }
 
 pub(super) fn place(call: &Call) -> Place {
-    Place { priority: call.spec.priority, submitted_at: call.submitted_at }
+    let together = call.batch().map(|batch| (batch.key, batch.max));
+    Place { priority: call.spec.priority, submitted_at: call.submitted_at, together }
 }

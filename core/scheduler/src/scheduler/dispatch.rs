@@ -1,36 +1,40 @@
 //! From the queue to workers, and from what still waits to new workers.
 
 use super::Scheduler;
-use crate::action::Action;
+use super::batching::Gathering;
+use crate::action::{Action, HandedTogether};
 use crate::call::Call;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::id::{CallId, WorkerId};
 use crate::scaling::{Demand, workers_wanted};
 use crate::timers::TimerKey;
-use crate::worker::{Origin, Phase};
+use crate::worker::{BatchHold, Origin, Phase, Share};
 
 /// How many calls behind one that fits nowhere are looked at, so that a decision costs the same however many wait.
 const LOOK_PAST: usize = 64;
 
 impl Scheduler {
     /// Hands out calls as long as one fits. A call that fits nowhere keeps the worker that will soonest have room for it;
-    /// the calls behind it go to others.
+    /// the calls behind it go to others. So do calls behind a batch that is not full yet, which keeps the room it has found.
     pub(super) fn dispatch(&mut self) {
         if !self.pinned_to.is_empty() {
             self.dispatch_pinned();
         }
+        let mut gathering = Gathering::default();
         while self.placement.room() > 0 {
-            let Some((call, worker)) = self.next_fit() else { return };
-            self.assign(call, worker);
+            gathering = Gathering::default();
+            let Some((calls, worker)) = self.next_fit(&mut gathering) else { break };
+            self.assign(&calls, worker);
         }
+        self.go_on_gathering(gathering);
     }
 
     /// Calls that are for one worker go before all others there; one that leaves takes its own with it.
     fn dispatch_pinned(&mut self) {
         for worker in std::mem::take(&mut self.pinned_to) {
             while let Some(call) = self.next_pinned(worker) {
-                self.assign(call, worker);
+                self.assign(&[call], worker);
             }
             if self.roster.worker(worker).is_some_and(|holder| !holder.pinned.is_empty()) {
                 self.pinned_to.insert(worker);
@@ -47,21 +51,52 @@ impl Scheduler {
         (serves && free >= self.calls[&call].spec.slots).then_some(call)
     }
 
-    fn next_fit(&self) -> Option<(CallId, WorkerId)> {
+    /// The calls that go next, and where to: one, or a batch. What has to wait for others of its batch is gathered.
+    fn next_fit(&self, gathering: &mut Gathering) -> Option<(Vec<CallId>, WorkerId)> {
         let mut kept: Option<WorkerId> = None;
-        for waiting in self.queue.in_order().take(LOOK_PAST) {
+        let mut looked_at = 0;
+        for waiting in self.queue.in_order() {
+            if gathering.has(waiting.call) {
+                continue;
+            }
+            looked_at += 1;
+            if looked_at > LOOK_PAST {
+                break;
+            }
             let call = &self.calls[&waiting.call];
             let mut excluded = call.excluded.clone();
             // What waits for one worker alone has its free slots.
             excluded.extend(kept.iter().chain(&self.pinned_to));
-            if let Some(worker) =
-                self.favourite(call, &excluded).or_else(|| self.placement.choose(waiting.slots, &excluded))
-            {
-                return Some((waiting.call, worker));
+            let Some(worker) = self.room_for(call, waiting.slots, &excluded, gathering) else {
+                kept = kept.or_else(|| self.placement.soonest(waiting.slots, &excluded));
+                continue;
+            };
+            let Some(herd) = waiting.herd else { return Some((vec![waiting.call], worker)) };
+            let party = self.party(waiting.call, herd, worker, gathering);
+            match self.waits_until(&party, herd) {
+                Some(until) => gathering.hold(party, herd, worker, until),
+                None => return Some((party, worker)),
             }
-            kept = kept.or_else(|| self.placement.soonest(waiting.slots, &excluded));
         }
         None
+    }
+
+    /// Room that no batch has found before it.
+    fn room_for(
+        &self,
+        call: &Call,
+        slots: u32,
+        excluded: &[WorkerId],
+        gathering: &Gathering,
+    ) -> Option<WorkerId> {
+        let elsewhere: Vec<_> = excluded.iter().copied().chain(gathering.workers()).collect();
+        let place = |excluded: &[WorkerId]| {
+            self.favourite(call, excluded).or_else(|| self.placement.choose(slots, excluded))
+        };
+        place(&elsewhere).or_else(|| {
+            let mut beside = gathering.workers().filter(|worker| !excluded.contains(worker));
+            beside.find(|&worker| self.placement.fits(worker, slots + gathering.slots_at(worker)))
+        })
     }
 
     /// The worker that calls with this one's key went to last, if it has room.
@@ -70,12 +105,27 @@ impl Scheduler {
         (self.placement.fits(worker, call.spec.slots) && !excluded.contains(&worker)).then_some(worker)
     }
 
-    fn assign(&mut self, id: CallId, worker: WorkerId) {
+    /// One call, or all of a batch, which takes the slots of one.
+    fn assign(&mut self, calls: &[CallId], worker: WorkerId) {
+        let Some(&first) = calls.first() else { return };
+        let slots = self.calls[&first].spec.slots;
+        self.placement.take(worker, slots);
+        let count = u32::try_from(calls.len()).expect("a batch's most is of 32 bits");
+        if count == 1 {
+            return self.hand_over(first, worker, Share::Slots(slots), None);
+        }
+        let holder = self.roster.worker_mut(worker).expect("placement knows live workers only");
+        holder.batches.insert(first, BatchHold { slots, unanswered: calls.len() });
+        for (nth, &call) in (0..count).zip(calls) {
+            self.hand_over(call, worker, Share::Batch(first), Some(HandedTogether { nth, count }));
+        }
+    }
+
+    fn hand_over(&mut self, id: CallId, worker: WorkerId, share: Share, batch: Option<HandedTogether>) {
         self.queue.remove(id);
         self.timers.clear(TimerKey::QueueTimeout(id));
         let call = self.calls.get_mut(&id).expect("a waiting call is known");
         call.begin(worker, self.now);
-        let slots = call.spec.slots;
         if let Some(key) = call.spec.affinity {
             self.affinity.note(key, worker);
         }
@@ -87,11 +137,11 @@ impl Scheduler {
             call: id,
             attempt: call.attempts,
             remaining: call.remaining(self.now),
+            batch,
         });
-        self.placement.take(worker, slots);
         let holder = self.roster.worker_mut(worker).expect("placement knows live workers only");
         holder.pinned.remove(&id);
-        holder.running.insert(id, slots);
+        holder.running.insert(id, share);
         holder.pinged_at = None;
     }
 
@@ -103,7 +153,8 @@ impl Scheduler {
         // A replacement is no more room: another worker leaves for it.
         let alive = self.lasting_workers();
         let demand = Demand {
-            waiting_slots: self.queue.slots(),
+            // What waits for more of its batch has found its room.
+            waiting_slots: self.queue.slots().saturating_sub(self.gathering.slots()),
             // What waits after a dispatch found no place among the free slots of ready workers: they do not count.
             room: self.room_of_starting(),
             alive,

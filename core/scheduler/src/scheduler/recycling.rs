@@ -67,10 +67,14 @@ impl Scheduler {
             worker.limits.note_at_birth(memory);
         }
         // One that is to be replaced anyway says nothing about those that come: they may run other code.
-        if !worker.is_ready() || worker.recycle.is_some() || self.recycling.memory_given_up {
+        if !worker.is_ready() || worker.recycle.is_some() {
             return;
         }
-        match worker.limits.judge(memory, self.config.memory_samples) {
+        let verdict = worker.limits.judge(memory, self.config.memory_samples);
+        if self.recycling.memory_given_up {
+            return;
+        }
+        match verdict {
             MemoryVerdict::Fine | MemoryVerdict::Over => {}
             MemoryVerdict::TooMuch if worker.limits.is_over_from_birth() => {
                 self.recycling.memory_given_up = true;

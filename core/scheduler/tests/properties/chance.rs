@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ganger_scheduler::{CallSpec, Config, Declaration, Exit, WhenFull};
+use ganger_scheduler::{Batch, CallSpec, Config, Declaration, Exit, WhenFull};
 
 use super::commands::{Command, Deed, Ending, Lie, Story};
 use crate::simulator::{Conduct, Footprint, Random, Run, Start};
@@ -14,6 +14,7 @@ struct Fate {
     meddling: u64,
     slots: bool,
     affinity: bool,
+    batches: bool,
 }
 
 impl Story {
@@ -26,6 +27,7 @@ impl Story {
             meddling: random.pick(&[0, 10, 40]),
             slots: random.percent(50),
             affinity: random.percent(30),
+            batches: random.percent(40),
         };
         let starts = (0..random.below(20)).map(|_| start(random, &fate)).collect();
         let hurry = random.pick(&[5, 50, 500, 3_000]);
@@ -128,15 +130,25 @@ fn spec(random: &mut Random, config: &Config, fate: &Fate) -> CallSpec {
         affinity: (fate.affinity && random.percent(70)).then(|| random.below(5)),
         exclusive: fate.slots && random.percent(10),
         pinned: None,
+        batch: batch(random, fate),
     }
 }
 
-fn declaration(random: &mut Random) -> Declaration {
+fn batch(random: &mut Random, fate: &Fate) -> Option<Batch> {
+    (fate.batches && random.percent(70)).then(|| Batch {
+        key: random.below(2),
+        max: random.pick(&[1, 2, 3, 3, 8]),
+        wait: Duration::from_millis(random.pick(&[0, 5, 50, 300])),
+    })
+}
+
+fn declaration(random: &mut Random, fate: &Fate) -> Declaration {
     Declaration {
         idempotent: random.percent(50),
         timeout: maybe_span(random, 300),
         slots: random.percent(40).then(|| random.between(1, 3)),
         exclusive: random.percent(10),
+        batch: batch(random, fate),
     }
 }
 
@@ -183,7 +195,7 @@ fn meddle(random: &mut Random, fate: &Fate) -> Deed {
         28..=30 => Deed::Reload,
         31 => Deed::Headroom(random.pick(&[None, Some(0), Some(MEMORY), Some(1 << 40)])),
         32 | 33 => Deed::Warm(random.between(0, 6)),
-        34 | 35 => Deed::Declare(one, declaration(random)),
+        34 | 35 => Deed::Declare(one, declaration(random, fate)),
         22 if random.percent(20) => Deed::Close(maybe_span(random, 2_000)),
         23 if random.percent(10) => Deed::Terminate,
         _ => Deed::Cancel(other),

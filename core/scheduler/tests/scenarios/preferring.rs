@@ -230,7 +230,8 @@ fn a_call_for_one_worker_that_is_cancelled_lets_it_go() {
 
 #[test]
 fn what_a_function_says_of_itself_holds_for_calls_that_wait() {
-    let nothing = Declaration { idempotent: false, timeout: None, slots: None, exclusive: false };
+    let nothing =
+        Declaration { idempotent: false, timeout: None, slots: None, exclusive: false, batch: None };
     let mut simulator = warm(Config { concurrency: 2, ..config() });
     simulator.submit_to(call(), answers(50));
     simulator.submit_to(call(), answers(50));

@@ -1,8 +1,8 @@
 //! Inputs and actions in a few words, for histories and for the transition table.
 
 use ganger_scheduler::{
-    Action, CallSpec, CancelReason, DeathCause, Declaration, Event, Exit, ExitReason, Failure, Input,
-    KillCause, RecycleReason, Settlement, Started,
+    Action, Batch, CallSpec, CancelReason, DeathCause, Declaration, Event, Exit, ExitReason, Failure,
+    HandedTogether, Input, KillCause, RecycleReason, Settlement, Started,
 };
 
 pub(crate) fn describe(action: &Action) -> String {
@@ -11,10 +11,13 @@ pub(crate) fn describe(action: &Action) -> String {
         Action::Spawn { worker, replaces: Some(old) } => format!("spawn {worker} in place of {old}"),
         Action::Admit { attachment, worker } => format!("admit {attachment} as {worker}"),
         Action::Refuse { attachment } => format!("refuse {attachment}"),
-        Action::Assign { worker, call, attempt, remaining } => match remaining {
-            Some(rest) => format!("assign {call} to {worker}, attempt {attempt}, {rest:?} left"),
-            None => format!("assign {call} to {worker}, attempt {attempt}"),
-        },
+        Action::Assign { worker, call, attempt, remaining, batch } => {
+            let rest = remaining.map_or(String::new(), |rest| format!(", {rest:?} left"));
+            let place = batch.map_or(String::new(), |HandedTogether { nth, count }| {
+                format!(", {} of {count} together", nth + 1)
+            });
+            format!("assign {call} to {worker}, attempt {attempt}{rest}{place}")
+        }
         Action::Cancel { worker, call, reason } => {
             format!("ask {worker} to stop {call} ({})", of_cancel(*reason))
         }
@@ -88,11 +91,15 @@ fn of_spec(spec: &CallSpec) -> String {
     if let Some(worker) = spec.pinned {
         words += &format!(" pinned to {worker}");
     }
-    words
+    words + &of_batch(spec.batch)
+}
+
+fn of_batch(batch: Option<Batch>) -> String {
+    batch.map_or(String::new(), |Batch { key, max, wait }| format!(" batch {key} of {max} within {wait:?}"))
 }
 
 fn of_declaration(declaration: &Declaration) -> String {
-    let Declaration { idempotent, timeout, slots, exclusive } = *declaration;
+    let Declaration { idempotent, timeout, slots, exclusive, batch } = *declaration;
     let mut words = String::new();
     for (name, holds) in [("idempotent", idempotent), ("exclusive", exclusive)] {
         if holds {
@@ -105,7 +112,7 @@ fn of_declaration(declaration: &Declaration) -> String {
     if let Some(slots) = slots {
         words += &format!(" slots {slots}");
     }
-    words
+    words + &of_batch(batch)
 }
 
 pub(crate) fn of_settlement(settlement: &Settlement) -> String {

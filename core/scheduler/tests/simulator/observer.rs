@@ -1,5 +1,6 @@
 //! The laws of a pool, checked after every step by one who sees inputs, actions and statistics only and keeps his own books.
 
+mod batches;
 mod books;
 mod call;
 mod calls;
@@ -15,6 +16,7 @@ use ganger_scheduler::{
 
 use super::Broken;
 use super::history::{Step, Stimulus};
+use batches::{Assigned, Party};
 use call::{Call, Place};
 use worker::Worker;
 
@@ -31,6 +33,8 @@ pub(crate) struct Observer {
     favourites: BTreeMap<u64, WorkerId>,
     memory_given_up: bool,
     queue_is_full: bool,
+    /// The batch that is being handed over.
+    party: Option<Party>,
     closed: bool,
     /// When every call must be settled, and how long workers may then take to go.
     closing_by: Option<Timestamp>,
@@ -56,6 +60,7 @@ impl Observer {
             favourites: BTreeMap::new(),
             memory_given_up: false,
             queue_is_full: false,
+            party: None,
             closed: false,
             closing_by: None,
             forsaken_since: None,
@@ -91,6 +96,7 @@ impl Observer {
             })?;
             self.see(step, action, scheduler.phase())?;
         }
+        self.check_party_is_whole()?;
         self.note_forsaken(step.at);
         if matches!(step.stimulus, Stimulus::Clock) {
             self.check_patience(step.at)?;
@@ -149,7 +155,10 @@ impl Observer {
             &Action::Spawn { worker, replaces } => self.see_spawn(step.at, worker, replaces),
             &Action::Admit { worker, .. } => self.see_worker(step.at, worker, false, None),
             Action::Refuse { .. } => Ok(()),
-            &Action::Assign { worker, call, attempt, .. } => self.see_assign(step.at, worker, call, attempt),
+            &Action::Assign { worker, call, attempt, batch, .. } => {
+                let assigned = Assigned { at: step.at, worker, attempt, batch, pool: phase };
+                self.see_assign(&assigned, call)
+            }
             &Action::Cancel { worker, call, .. } => {
                 let holds = self.workers.get(&worker).is_some_and(|seen| seen.holds.contains_key(&call));
                 law(holds, || format!("{worker} is asked to stop {call}, which it does not have"))

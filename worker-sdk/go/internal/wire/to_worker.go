@@ -14,6 +14,14 @@ type CallBody struct {
 	// Arguments says that the payload is a list of two, positional and named arguments; else it is one value.
 	Arguments bool
 	Context   map[string]string
+	// Batch is what it came with, nil if it came alone. This SDK's functions take one input each, so that the host sends none.
+	Batch *InBatch
+}
+
+// InBatch is the batch that a call is a part of (R57).
+type InBatch struct {
+	First uint64
+	Count uint32
 }
 
 // StopBody is what STOP says.
@@ -75,12 +83,35 @@ func ReadCall(body []byte) (CallBody, error) {
 			if !reader.Nil() {
 				call.Context, err = texts(reader)
 			}
+		case 5:
+			if !reader.Nil() {
+				call.Batch = new(InBatch)
+				err = readInBatch(reader, call.Batch)
+			}
 		default:
 			err = reader.Skip()
 		}
 		return err
 	})
 	return call, err
+}
+
+func readInBatch(reader *messagepack.Reader, batch *InBatch) error {
+	length, err := reader.List()
+	for field := 0; err == nil && field < length; field++ {
+		switch field {
+		case 0:
+			batch.First, err = reader.Uint(64)
+		case 1:
+			var count uint64
+			count, err = reader.Uint(32)
+			batch.Count = uint32(count)
+		default:
+			err = reader.Skip()
+		}
+	}
+	reader.Leave()
+	return err
 }
 
 // ReadCancel reads the body of CANCEL: the reason.

@@ -274,6 +274,9 @@ func callFields(call *wire.CallBody) map[string]any {
 		}
 		fields["context"] = context
 	}
+	if call.Batch != nil {
+		fields["batch"] = map[string]any{"first": call.Batch.First, "count": int64(call.Batch.Count)}
+	}
 	return fields
 }
 

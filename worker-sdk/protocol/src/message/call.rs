@@ -18,6 +18,15 @@ pub enum Shape {
     Arguments = 1,
 }
 
+/// Which batch a call belongs to (R57). The calls of one batch have numbers that follow one another without a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InBatch {
+    /// The number of its first call.
+    pub first: u64,
+    /// How many calls it has.
+    pub count: u32,
+}
+
 /// The body of a CALL frame. It borrows from the frame, or from the options it is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
@@ -31,13 +40,15 @@ pub struct Call<'a> {
     pub shape: Shape,
     /// Trace context and the app's own strings (R22).
     pub context: Option<Cow<'a, BTreeMap<String, String>>>,
+    /// The batch it is a part of, if it is.
+    pub batch: Option<InBatch>,
 }
 
 impl<'a> Call<'a> {
     /// A first attempt at a function, without limit or context.
     #[must_use]
     pub const fn new(function: &'a str) -> Self {
-        Self { function, attempt: 1, timeout_ms: None, shape: Shape::Value, context: None }
+        Self { function, attempt: 1, timeout_ms: None, shape: Shape::Value, context: None, batch: None }
     }
 
     /// The body in a buffer of its own.
@@ -64,12 +75,13 @@ impl<'a> Call<'a> {
         if fields > 3 {
             writer.unsigned(self.shape as u64);
         }
-        if let Some(context) = &self.context {
-            writer.map(context.len());
-            for (key, value) in context.iter() {
-                writer.str(key);
-                writer.str(value);
-            }
+        if fields > 4 {
+            writer.nullable(self.context.as_deref(), write_context);
+        }
+        if let Some(InBatch { first, count }) = self.batch {
+            writer.list(2);
+            writer.unsigned(first);
+            writer.unsigned(count.into());
         }
     }
 
@@ -91,6 +103,7 @@ impl<'a> Call<'a> {
         call.shape = reader.field(&mut fields, read_shape)?.unwrap_or_default();
         let context = reader.field(&mut fields, |reader| reader.nullable(read_context))?.flatten();
         call.context = context.map(Cow::Owned);
+        call.batch = reader.field(&mut fields, |reader| reader.nullable(read_batch))?.flatten();
         reader.end_fields(fields)?;
         reader.finish()?;
         Ok(call)
@@ -98,6 +111,7 @@ impl<'a> Call<'a> {
 
     const fn field_count(&self) -> usize {
         match self {
+            Self { batch: Some(_), .. } => 6,
             Self { context: Some(_), .. } => 5,
             Self { shape: Shape::Arguments, .. } => 4,
             Self { timeout_ms: Some(_), .. } => 3,
@@ -113,6 +127,22 @@ fn read_shape(reader: &mut Reader<'_>) -> Outcome<Shape> {
         1 => Ok(Shape::Arguments),
         _ => Err(BodyError::OutOfRange { what: "shape" }),
     }
+}
+
+fn write_context(writer: &mut Writer<'_>, context: &BTreeMap<String, String>) {
+    writer.map(context.len());
+    for (key, value) in context {
+        writer.str(key);
+        writer.str(value);
+    }
+}
+
+fn read_batch(reader: &mut Reader<'_>) -> Outcome<InBatch> {
+    let mut fields = reader.begin_fields()?;
+    let first = reader.field(&mut fields, |reader| reader.unsigned("first"))?.unwrap_or_default();
+    let count = reader.field(&mut fields, |reader| reader.unsigned("count"))?.unwrap_or_default();
+    reader.end_fields(fields)?;
+    Ok(InBatch { first, count })
 }
 
 fn read_context(reader: &mut Reader<'_>) -> Outcome<BTreeMap<String, String>> {

@@ -14,7 +14,7 @@ mod progress;
 mod release;
 mod stop;
 
-pub use call::{Call, Shape};
+pub use call::{Call, InBatch, Shape};
 pub use cancel::{Cancel, CancelReason};
 pub use contract::{Batch, Contract, Exclusive, FunctionKind, Ready};
 pub use credit::Credit;

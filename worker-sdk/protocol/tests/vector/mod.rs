@@ -100,10 +100,14 @@ pub(crate) fn body_meaning(frame: &Frame) -> Result<Json, BodyError> {
     Ok(match frame.kind {
         Kind::Call => {
             let call = Call::decode(body)?;
-            json!({
+            let mut meaning = json!({
                 "function": call.function, "attempt": call.attempt, "timeout_ms": call.timeout_ms.map(integer),
                 "shape": call.shape as u8, "context": call.context,
-            })
+            });
+            if let Some(batch) = call.batch {
+                meaning["batch"] = json!({ "first": integer(batch.first), "count": batch.count });
+            }
+            meaning
         }
         Kind::Stop => {
             let stop = Stop::decode(body)?;

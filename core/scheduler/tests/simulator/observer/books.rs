@@ -76,7 +76,7 @@ impl Observer {
     pub(super) fn check_books(&self, now: Timestamp, scheduler: &Scheduler) -> Verdict {
         self.check_counters(now, scheduler)?;
         let waiting = self.waiting();
-        if let Some(&head) = waiting.first() {
+        if let Some(&head) = waiting.first().filter(|&&head| !self.gathers(head, now, scheduler.phase())) {
             let slots = self.calls[&head].spec.slots;
             let kept = self.kept_for_pinned();
             let idle = self.workers.iter().find(|(id, seen)| {

@@ -1,13 +1,12 @@
 //! The laws of calls: admission, assignment, answers, settlement.
 
 use ganger_scheduler::{
-    Action, CallId, CallSpec, Declaration, Failure, PoolPhase, Settlement, Started, Timestamp, WhenFull,
-    WorkerId,
+    Action, CallId, CallSpec, Declaration, Failure, PoolPhase, Settlement, Started, WhenFull, WorkerId,
 };
 
 use super::call::{Call, Place};
 use super::worker::Phase;
-use super::{Broken, Observer, Step, Verdict, law};
+use super::{Assigned, Broken, Observer, Step, Verdict, law};
 
 impl Observer {
     pub(super) fn hear_submit(
@@ -72,6 +71,7 @@ impl Observer {
         let exclusive = call.spec.exclusive.then_some(self.config.concurrency);
         call.spec.idempotent = declaration.idempotent;
         call.spec.timeout = declaration.timeout.or(call.spec.timeout);
+        call.spec.batch = declaration.batch;
         if let Some(slots) = exclusive.or(declaration.slots)
             && (!runs || slots <= self.config.concurrency)
         {
@@ -89,31 +89,32 @@ impl Observer {
         Ok(())
     }
 
-    pub(super) fn see_assign(
-        &mut self,
-        now: Timestamp,
-        worker: WorkerId,
-        id: CallId,
-        attempt: u32,
-    ) -> Verdict {
+    pub(super) fn see_assign(&mut self, assigned: &Assigned, id: CallId) -> Verdict {
+        let &Assigned { at: now, worker, attempt, .. } = assigned;
         let pinned = self.calls.get(&id).is_some_and(|call| call.place == Place::Pinned);
+        let first = self.see_party(assigned, id)?;
         if pinned {
             self.check_pinned(worker, id)?
-        } else {
-            self.check_turn(worker, id)?
+        } else if first.is_none_or(|first| first == id) {
+            self.check_turn(assigned, id)?
         }
         let call = self.calls.get_mut(&id).ok_or_else(|| Broken(format!("{id} is unknown")))?;
         let seen = self.workers.get_mut(&worker).ok_or_else(|| Broken(format!("{worker} is gone")))?;
         let (slots, exclusive) = (call.spec.slots, call.spec.exclusive);
-        law(seen.free(&self.config) >= slots, || format!("{worker} has no room for {id}"))?;
+        let joins = first.is_some_and(|first| first != id);
+        law(joins || seen.free(&self.config) >= slots, || format!("{worker} has no room for {id}"))?;
         call.attempts += 1;
         call.assigned_at = now;
         call.timeout = call.spec.timeout;
         let next = 1 + call.lost;
         law(attempt == call.attempts && attempt == next, || format!("{id}: attempt {attempt} is {next}"))?;
         seen.holds.insert(id, (slots, false));
+        if let Some(first) = first {
+            seen.together.insert(id, first);
+        }
         seen.pinged_at = None;
-        law(!exclusive || seen.holds.len() == 1, || format!("{id} is not alone on {worker}"))?;
+        let alone = seen.holds.keys().all(|other| *other == id || seen.together.get(other) == first.as_ref());
+        law(!exclusive || alone, || format!("{id} is not alone on {worker}"))?;
         call.place = Place::At(worker);
         call.started = call.started.max(Started::Maybe);
         if let Some(key) = call.spec.affinity {
@@ -136,7 +137,7 @@ impl Observer {
     }
 
     /// It is its turn, and the worker's.
-    fn check_turn(&self, worker: WorkerId, id: CallId) -> Verdict {
+    fn check_turn(&self, &Assigned { at, worker, pool, .. }: &Assigned, id: CallId) -> Verdict {
         let call = self.calls.get(&id).ok_or_else(|| Broken(format!("{id} is unknown")))?;
         law(call.waits_in_queue(), || format!("{id} is assigned but does not wait"))?;
         let seen = self.workers.get(&worker).ok_or_else(|| Broken(format!("{worker} is gone")))?;
@@ -146,7 +147,8 @@ impl Observer {
         let slots = call.spec.slots;
         let waiting = self.waiting();
         let mut passed_over = waiting.iter().take_while(|&&better| better != id);
-        let wronged = passed_over.find(|better| self.calls[better].spec.slots <= slots);
+        let wronged = passed_over
+            .find(|&&better| self.calls[&better].spec.slots <= slots && !self.gathers(better, at, pool));
         law(wronged.is_none(), || format!("{id} is assigned before {}", wronged.expect("just seen")))?;
         let favourite = call.spec.affinity.and_then(|key| self.favourites.get(&key)).filter(|favourite| {
             let has_room = |seen: &super::Worker| seen.takes_calls() && seen.free(&self.config) >= slots;
@@ -160,6 +162,7 @@ impl Observer {
         let seen = self.workers.get_mut(&worker);
         let held = seen.and_then(|seen| {
             let held = seen.holds.remove(&id)?;
+            seen.together.remove(&id);
             seen.answered += 1;
             seen.idle_since = step.at;
             Some(held)

@@ -9,6 +9,8 @@ pub(super) struct Worker {
     pub(super) phase: Phase,
     /// What it holds, with the slots; true: its caller is settled.
     pub(super) holds: BTreeMap<CallId, (u32, bool)>,
+    /// Calls that it got in a batch and the first of it: they hold the slots of one.
+    pub(super) together: BTreeMap<CallId, CallId>,
     pub(super) born_at: Timestamp,
     /// Since when it has no calls, of no meaning while it has some.
     pub(super) idle_since: Timestamp,
@@ -54,6 +56,7 @@ impl Worker {
             own,
             phase: Phase::Starting,
             holds: BTreeMap::new(),
+            together: BTreeMap::new(),
             born_at: now,
             idle_since: now,
             answered: 0,
@@ -90,7 +93,11 @@ impl Worker {
     }
 
     pub(super) fn free(&self, config: &Config) -> u32 {
-        config.concurrency - self.holds.values().map(|&(slots, _)| slots).sum::<u32>()
+        let mut held = BTreeMap::new();
+        for (call, &(slots, _)) in &self.holds {
+            held.insert(self.together.get(call).unwrap_or(call), slots);
+        }
+        config.concurrency - held.values().sum::<u32>()
     }
 
     /// Free slots, now or once it is ready.
