@@ -67,6 +67,11 @@ export function steps(count, context) {
   return count
 }
 
+export function halves(numbers) {
+  const half = (number) => (number % 2 ? new TypeError(`${number} is odd`) : { half: number / 2, of: numbers.length })
+  return numbers.map(half)
+}
+
 export function fail(text) {
   throw new TypeError(text)
 }
@@ -106,4 +111,12 @@ export function die_at_first(path, context) {
 
 const reads = { inputs: {} }
 
-export const ganger = { functions: { die_at_first: { idempotent: true }, sum: reads, first: reads, mirror: reads } }
+export const ganger = {
+  functions: {
+    die_at_first: { idempotent: true },
+    halves: { batch: { max: 3, wait: '60s' }, input: { type: 'integer' } },
+    sum: reads,
+    first: reads,
+    mirror: reads,
+  },
+}

@@ -88,6 +88,14 @@ def steps(count: int) -> int:
     return count
 
 
+@action(batch=(3, 60))
+def halves(numbers: list[int]) -> list[dict[str, int] | Exception]:
+    def half(number: int) -> dict[str, int] | Exception:
+        return ValueError(f"{number} is odd") if number % 2 else {"half": number // 2, "of": len(numbers)}
+
+    return [half(number) for number in numbers]
+
+
 @action
 def pid() -> int:
     return os.getpid()

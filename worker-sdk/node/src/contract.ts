@@ -23,9 +23,14 @@ export interface FunctionOptions {
   exclusive?: 'worker' | 'node'
   /** Limit of one attempt; the host enforces it. */
   timeout?: Duration
+  /**
+   * Calls that wait are handed over together, `max` at most; one waits for others for `wait` at most. The function gets an array of inputs
+   * and returns an array of as many results, in which an Error is that call's error.
+   */
   batch?: { max: number; wait: Duration }
+  /** Of one call's input, with `batch` as well. */
   input?: JsonSchema
-  /** Of a stream: of an item. */
+  /** Of a stream: of an item. With `batch`: of one call's result. */
   output?: JsonSchema
   /** The function reads a stream of such items, `context.inputs`; `{}`: of anything. */
   inputs?: JsonSchema
@@ -76,12 +81,22 @@ export function contractOf(name: string, kind: Contract['kind'], options: Functi
   if (options.coefficient !== undefined) contract.coefficient = options.coefficient
   if (options.exclusive !== undefined) contract.exclusive = options.exclusive
   if (options.timeout !== undefined) contract.timeout_ms = milliseconds(options.timeout, `${name}.timeout`)
-  if (options.batch !== undefined)
-    contract.batch = { max: options.batch.max, wait_ms: milliseconds(options.batch.wait, `${name}.batch.wait`) }
+  if (options.batch !== undefined) contract.batch = batchOf(name, kind, options.batch, options.inputs)
   if (options.input !== undefined) contract.input = options.input
   if (options.output !== undefined) contract.output = options.output
   if (options.inputs !== undefined) contract.inputs = options.inputs
   return contract
+}
+
+function batchOf(
+  name: string,
+  kind: Contract['kind'],
+  { max, wait }: NonNullable<FunctionOptions['batch']>,
+  inputs: JsonSchema | undefined,
+): Contract['batch'] & object {
+  if (kind === 'stream' || inputs !== undefined)
+    throw new TypeError(`${name}.batch: a function that yields items or reads an input stream takes no batches`)
+  return { max: whole(max, `${name}.batch.max`, 1, 0xffffffff), wait_ms: milliseconds(wait, `${name}.batch.wait`) }
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }

@@ -34,6 +34,8 @@ export interface Effects {
   /** The host looks no more at these blocks of the result arena. */
   release(offsets: readonly number[]): void
   run(call: Call): void
+  /** Calls of one function that came together. Their payloads are owned. */
+  runTogether(calls: readonly Call[]): void
   cancel(seq: Seq, reason: CancelReason): void
   /** An item of a running call's input stream; a message instead says why it could not be held. */
   input(seq: Seq, item: Payload | string): void

@@ -62,7 +62,9 @@ function collect(
       throw new Error(`ganger.functions describes ${name}, which is no exported function`)
   for (const [name, value] of Object.entries(exported)) {
     if (!isFunction(value)) continue
-    const options = { ...commentOn(value, name, comments), ...optionsOf(value), ...described[name] }
+    const stated = { ...optionsOf(value), ...described[name] }
+    const comment = commentOn(value, name, comments)
+    const options = { ...(stated.batch === undefined ? comment : ofEach(comment)), ...stated }
     const bare = options.name ?? name
     if ('stem' in naming)
       functions.add(
@@ -84,6 +86,16 @@ function commentOn(
   comments: ReadonlyMap<string, FunctionOptions>,
 ): FunctionOptions | undefined {
   return comments.get(name) ?? comments.get(fn.name)
+}
+
+/** The comment of a function that takes batches speaks of arrays; its contract speaks of one call. */
+function ofEach(comment: FunctionOptions | undefined): FunctionOptions {
+  const { input, output, ...rest } = comment ?? {}
+  const items = [
+    ['input', input?.['items']],
+    ['output', output?.['items']],
+  ]
+  return { ...rest, ...Object.fromEntries(items.filter(([, schema]) => schema !== undefined)) }
 }
 
 /** The exports by name; what a CommonJS module or a default object holds counts as exported. */

@@ -63,6 +63,13 @@ export interface CallBody {
   timeoutMs: number | null
   shape: number
   context: Readonly<Record<string, string>> | null
+  batch: InBatch | null
+}
+
+/** Which batch a call is in: the number of its first call, and how many it has (R57). */
+export interface InBatch {
+  first: number
+  count: number
 }
 
 export interface StopBody {
@@ -157,13 +164,20 @@ export function readUint64(source: Buffer, at: number): number | bigint {
 export function readCall(frame: Frame): CallBody {
   const list = bodyList(frame, 'CALL')
   const context = list[4] ?? null
+  const batch = list[5] ?? null
   return {
     function: text(list[0] === undefined ? '' : list[0], 'function'),
     attempt: integer(list[1], 'attempt', U32, 1),
     timeoutMs: list[2] === undefined || list[2] === null ? null : integer(list[2], 'timeout_ms', U64, 0),
     shape: integer(list[3], 'shape', LAST_SHAPE, 0),
     context: context === null ? null : textMap(context, 'context'),
+    batch: batch === null ? null : inBatch(batch),
   }
+}
+
+function inBatch(value: unknown): InBatch {
+  if (!Array.isArray(value)) throw new Violation('batch is not a list')
+  return { first: integer(value[0], 'first', U64, 0), count: integer(value[1], 'count', U32, 0) }
 }
 
 export function readStop(frame: Frame): StopBody {

@@ -1,5 +1,6 @@
 // Runs calls: input to arguments, function, result or error to a reply. Synchronous functions make no promise.
 
+import { Batch, isThenable } from './batch.js'
 import { bytesOf } from './bytes.js'
 import { CallContext, type Reporting } from './context.js'
 import type { Call } from './effects.js'
@@ -15,6 +16,7 @@ import { type Streams, TooLarge } from './streams.js'
 
 export class Runner {
   readonly #contexts = new Map<Seq, CallContext>()
+  readonly #batches = new Map<Seq, Batch>()
   /** Calls that end for an item of their input stream, whatever their functions do. */
   readonly #overfull = new Set<Seq>()
 
@@ -32,18 +34,58 @@ export class Runner {
     const offered = this.functions.find(call.function)
     if (offered === undefined)
       return this.#error(call.seq, plainReport('NO_SUCH_FUNCTION', 'Error', this.functions.missing(call.function)))
-    let args: unknown[]
+    if (offered.contract.batch !== undefined) return this.#runBatch([call], offered)
+    const args = this.#argumentsFor(call, offered)
+    if (args !== undefined) this.#invoke(call, offered, args)
+  }
+
+  /** Calls of one function that came together. */
+  runTogether(calls: readonly Call[]): void {
+    const name = calls[0]?.function ?? ''
+    const offered = this.functions.find(name)
+    if (offered?.contract.batch !== undefined) return this.#runBatch(calls, offered)
+    const report =
+      offered === undefined
+        ? plainReport('NO_SUCH_FUNCTION', 'Error', this.functions.missing(name))
+        : plainReport('INVALID_INPUT', 'TypeError', `${name} takes one input at a time, and was given a batch`)
+    for (const { seq } of calls) this.#error(seq, report)
+  }
+
+  #runBatch(calls: readonly Call[], offered: Offered): void {
+    const batch = new Batch(this.reporting, this.welcome, calls)
+    const fitting: Array<{ seq: Seq; input: unknown }> = []
+    for (const call of calls) {
+      const args = this.#argumentsFor(call, offered)
+      if (args !== undefined) fitting.push({ seq: call.seq, input: args[0] })
+    }
+    for (const { seq } of fitting) this.#batches.set(seq, batch)
+    batch.run(offered, fitting, {
+      succeeded: (seq, result) => this.#succeeded(seq, result),
+      failed: (seq, context, error) => this.#failed(seq, context, error),
+      refused: (seq, report) => this.#error(seq, report),
+    })
+  }
+
+  /** Undefined: they do not fit, and the call is answered. */
+  #argumentsFor(call: Call, offered: Offered): unknown[] | undefined {
     try {
-      args = argumentsOf(call)
+      const args = argumentsOf(call)
       const schema = offered.contract.input
       if (schema !== undefined && args.length === 1) checkInput(schema, args[0])
+      return args
     } catch (error) {
-      return this.#invalidInput(call.seq, error)
+      this.#invalidInput(call.seq, error)
+      return undefined
     }
-    this.#invoke(call, offered, args)
   }
 
   cancel(seq: Seq, reason: CancelReason): void {
+    const batch = this.#batches.get(seq)
+    if (batch !== undefined) {
+      batch.cancel(seq, reason)
+      // It may have been answered from within a busy function.
+      return this.outbox.flush()
+    }
     const context = this.#contexts.get(seq)
     if (context !== undefined) CallContext.cancel(context, reason)
     this.streams.cancel(seq)
@@ -141,6 +183,7 @@ export class Runner {
 
   #ended(seq: Seq): void {
     this.#contexts.delete(seq)
+    this.#batches.delete(seq)
     this.streams.ended(seq)
     this.onEnd(seq)
   }
@@ -156,10 +199,6 @@ function argumentsOf(call: Call): unknown[] {
   // Named arguments are an object of options in JavaScript: the last argument.
   const args = named === null || Object.keys(named).length === 0 ? positional : [...positional, named]
   return args.length === 0 ? [null] : args
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
 function invalidResult(error: unknown): ErrorReport {

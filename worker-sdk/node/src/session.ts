@@ -3,14 +3,16 @@
 
 import { Chunks } from './chunks.js'
 import type { Contract } from './contract.js'
-import type { Attach, Effects, Hello, Payload } from './effects.js'
+import type { Attach, Call, Effects, Hello, Payload } from './effects.js'
 import { cancelledReport, type ErrorReport, plainReport, tooLargeReport } from './errors.js'
 import {
+  type CallBody,
   type CancelReason,
   DEFAULT_MAX_PAYLOAD,
   Encoding,
   Flag,
   type Frame,
+  type InBatch,
   Kind,
   type Lane,
   readCall,
@@ -47,6 +49,8 @@ export class Session {
   readonly #running = new Map<Seq, number>()
   readonly #early = new Map<Seq, CancelReason>()
   readonly #chunks = new Chunks(() => this.#maxPayload)
+  /** The batch that is coming in. */
+  #batch: { last: Seq; calls: Call[] } | undefined
 
   constructor(
     private readonly effects: Effects,
@@ -132,7 +136,19 @@ export class Session {
     const over = this.#running.get(seq) ?? 0
     if (over & CANCELLED) return
     this.#running.set(seq, over | CANCELLED)
+    if (this.#leavesBatch(seq)) {
+      this.#running.delete(seq)
+      return this.#refuse(seq, cancelledReport(reason))
+    }
     this.effects.cancel(seq, reason)
+  }
+
+  /** Whether it had not begun: the rest of its batch was still to come. */
+  #leavesBatch(seq: Seq): boolean {
+    const calls = this.#batch?.calls ?? []
+    const at = calls.findIndex((call) => call.seq === seq)
+    if (at >= 0) calls.splice(at, 1)
+    return at >= 0
   }
 
   #caught(error: unknown): void {
@@ -225,16 +241,25 @@ export class Session {
 
   #call(frame: Frame, shared?: Shared): void {
     const body = readCall(frame)
-    const reason = this.#takeEarly(frame.seq)
-    if (reason !== undefined) return this.#refuse(frame.seq, cancelledReport(reason))
-    const payload = shared === undefined ? frame : this.#fetched(frame, shared)
-    if (typeof payload === 'string') {
-      this.#refuse(frame.seq, plainReport('INVALID_INPUT', 'RangeError', payload))
-      return
+    if (body.batch !== null) this.#joinBatch(frame.seq, body.batch)
+    const call = this.#accepted(frame, body, shared)
+    if (call !== undefined) {
+      this.#running.set(frame.seq, 0)
+      if (this.#batch === undefined) return this.effects.run(call)
+      this.#batch.calls.push(owned(call))
     }
-    this.#running.set(frame.seq, 0)
-    this.effects.run({
-      seq: frame.seq,
+    this.#runBatch(frame.seq)
+  }
+
+  /** Undefined: it is answered already. */
+  #accepted(frame: Frame, body: CallBody, shared?: Shared): Call | undefined {
+    const { seq } = frame
+    const reason = this.#takeEarly(seq)
+    if (reason !== undefined) return void this.#refuse(seq, cancelledReport(reason))
+    const payload = shared === undefined ? frame : this.#fetched(frame, shared)
+    if (typeof payload === 'string') return void this.#refuse(seq, plainReport('INVALID_INPUT', 'RangeError', payload))
+    return {
+      seq,
       function: body.function,
       attempt: body.attempt,
       timeoutMs: body.timeoutMs,
@@ -245,7 +270,22 @@ export class Session {
       payloadAt: payload.payloadAt,
       end: payload.end,
       owned: payload.owned,
-    })
+    }
+  }
+
+  #joinBatch(seq: Seq, { first, count }: InBatch): void {
+    const last = first + count - 1
+    if (seq < first || seq > last || (this.#batch !== undefined && this.#batch.last !== last))
+      throw new Violation(`seq ${seq} is in a batch of ${count} that begins with ${first}`)
+    this.#batch ??= { last, calls: [] }
+  }
+
+  /** The calls of a batch come one after the other; the last one sets it going, be it refused itself. */
+  #runBatch(seq: Seq): void {
+    if (this.#batch === undefined || seq < this.#batch.last) return
+    const { calls } = this.#batch
+    this.#batch = undefined
+    if (calls.length > 0) this.effects.runTogether(calls)
   }
 
   /** A message instead says why it could not be held. */
@@ -279,6 +319,7 @@ export class Session {
   #tooLarge(seq: Seq): void {
     this.#takeEarly(seq)
     this.#refuse(seq, tooLargeReport('input', this.#maxPayload))
+    this.#runBatch(seq)
   }
 
   /** Answers a call that never runs. A STOP may have waited for it (R35). */
@@ -334,6 +375,13 @@ export class Session {
     this.#phase = 'over'
     this.effects.exit(code, line)
   }
+}
+
+/** What was read may be gone when the last of its batch has come. */
+function owned(call: Call): Call {
+  if (call.owned) return call
+  const bytes = Buffer.from(call.bytes.subarray(call.payloadAt, call.end))
+  return { ...call, bytes, payloadAt: 0, end: bytes.length, owned: true }
 }
 
 function payloadOf({ flags, bytes, payloadAt, end, owned }: Frame): Payload {

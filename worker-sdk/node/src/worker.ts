@@ -132,6 +132,10 @@ export class Worker implements Effects, Reporting {
     this.#runner?.run(call)
   }
 
+  runTogether(calls: readonly Call[]): void {
+    this.#runner?.runTogether(calls)
+  }
+
   cancel(seq: Seq, reason: CancelReason): void {
     this.#runner?.cancel(seq, reason)
   }

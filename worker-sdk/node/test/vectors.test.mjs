@@ -27,8 +27,8 @@ function isPreciseTimestamp(value) {
 
 const READERS = {
   CALL: (frame) => {
-    const { function: name, attempt, timeoutMs, shape, context } = sdk.readCall(frame)
-    return { function: name, attempt, timeout_ms: timeoutMs, shape, context }
+    const { function: name, attempt, timeoutMs, shape, context, batch } = sdk.readCall(frame)
+    return { function: name, attempt, timeout_ms: timeoutMs, shape, context, ...(batch && { batch }) }
   },
   STOP: (frame) => {
     const { reason, timeoutMs } = sdk.readStop(frame)

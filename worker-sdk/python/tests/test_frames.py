@@ -70,13 +70,16 @@ def read_body(got: Frame) -> dict[str, Any]:
     if got.kind == Kind.CALL:
         call = protocol.read_call(body)
         context = call.context or None
-        return {
+        meaning: dict[str, Any] = {
             "function": call.function,
             "attempt": call.attempt,
             "timeout_ms": call.timeout_ms,
             "shape": call.shape,
             "context": context,
         }
+        if call.batch is not None:
+            meaning["batch"] = dict(zip(("first", "count"), call.batch, strict=True))
+        return meaning
     if got.kind == Kind.STOP:
         stop = protocol.read_stop(body)
         return {"reason": stop.reason, "timeout_ms": stop.timeout_ms}

@@ -18,7 +18,17 @@ _UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000,
 
 
 class Options:
-    __slots__ = ("coefficient", "exclusive", "idempotent", "name", "slots", "summary", "timeout_ms", "weight")
+    __slots__ = (
+        "batch",
+        "coefficient",
+        "exclusive",
+        "idempotent",
+        "name",
+        "slots",
+        "summary",
+        "timeout_ms",
+        "weight",
+    )
 
     def __init__(
         self,
@@ -30,6 +40,7 @@ class Options:
         coefficient: float = 1.0,
         exclusive: Exclusive | None = None,
         timeout_ms: int | None = None,
+        batch: tuple[int, int] | None = None,
     ) -> None:
         self.name = name
         self.summary = summary
@@ -39,6 +50,8 @@ class Options:
         self.coefficient = coefficient
         self.exclusive = exclusive
         self.timeout_ms = timeout_ms
+        # The most calls, and the milliseconds that they wait for others.
+        self.batch = batch
 
 
 @overload
@@ -56,6 +69,7 @@ def action(
     coefficient: float = 1.0,
     exclusive: Exclusive | None = None,
     timeout: float | str | dt.timedelta | None = None,
+    batch: tuple[int, float | str | dt.timedelta] | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -71,11 +85,15 @@ def action(
     coefficient: float = 1.0,
     exclusive: Exclusive | None = None,
     timeout: float | str | dt.timedelta | None = None,
+    batch: tuple[int, float | str | dt.timedelta] | None = None,
 ) -> Any:
     """Offers a function, sync or async, to the host. The function itself stays as it is.
 
     ``timeout`` is in seconds, a timedelta, or a text such as ``"500ms"``; the host applies it where a call
     has none of its own. ``name`` replaces the function's own name; one with a dot its module's name too.
+
+    ``batch``, the most calls and how long one waits for others, has calls handed over together: the function
+    takes a list of inputs and returns a list of as many results, in which an exception is that call's error.
     """
     options = Options(
         name=name,
@@ -86,6 +104,7 @@ def action(
         coefficient=float(coefficient),
         exclusive=_one_of("exclusive", exclusive, (None, "worker", "node")),
         timeout_ms=None if timeout is None else milliseconds(timeout),
+        batch=None if batch is None else _batch(*batch),
     )
 
     def mark(target: F) -> F:
@@ -97,24 +116,29 @@ def action(
     return mark if function is None else mark(function)
 
 
-def milliseconds(duration: float | str | dt.timedelta) -> int:
+def milliseconds(duration: float | str | dt.timedelta, name: str = "timeout") -> int:
     """Seconds, a timedelta, or a number with a unit (ms s m h d) as whole milliseconds."""
     if isinstance(duration, str):
-        return _with_unit(duration)
+        return _with_unit(duration, name)
     seconds = duration if isinstance(duration, (int, float)) else duration.total_seconds()
     if not seconds > 0:
-        raise ValueError(f"timeout must be above 0, not {duration!r}")
+        raise ValueError(f"{name} must be above 0, not {duration!r}")
     return round(seconds * 1000)
 
 
-def _with_unit(duration: str) -> int:
+def _with_unit(duration: str, name: str) -> int:
     text = duration.strip()
     number = text.rstrip("adhimns")
     unit = text[len(number) :]
     whole, point, rest = number.rstrip().partition(".")
     if unit not in _UNITS or not whole.isdecimal() or (point and not rest.isdecimal()):
-        raise ValueError(f"timeout {duration!r} is not a number with a unit such as '500ms' or '2m'")
+        raise ValueError(f"{name} {duration!r} is not a number with a unit such as '500ms' or '2m'")
     return round(float(whole + point + rest) * _UNITS[unit])
+
+
+def _batch(most: int, wait: float | str | dt.timedelta) -> tuple[int, int]:
+    at_once = isinstance(wait, (int, float)) and wait == 0
+    return _whole("batch", most, 1, 2**32 - 1), 0 if at_once else milliseconds(wait, "batch")
 
 
 def _whole(name: str, value: int, low: int, high: int) -> int:

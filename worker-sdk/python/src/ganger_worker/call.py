@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .arena import Lent
+    from .batch import Batch
     from .incoming import Incoming
     from .protocol import CallBody
     from .waiting import Waiter
@@ -18,6 +19,8 @@ STREAM_BYTES = 4 << 20
 
 class Call:
     __slots__ = (
+        "answered",
+        "batch",
         "cancelled",
         "deadline",
         "encoding",
@@ -50,6 +53,10 @@ class Call:
         self.deadline: float | None = None
         self.cancelled = False
         self.reason = ""
+        # It came with others; or it stands for all of them, as what their function runs as.
+        self.batch: Batch | None = None
+        # Of a call in a batch: changed under the session's lock, as a cancel may be what answers it.
+        self.answered = False
         # The report that is its answer whatever its function makes of it.
         self.verdict: dict[str, object] | None = None
         # Counted from the beginning, by the control thread alone; what was sent of it, `outgoing` counts.

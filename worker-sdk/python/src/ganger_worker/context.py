@@ -6,6 +6,7 @@ import time
 from _contextvars import ContextVar
 
 from . import values
+from .batch import members
 from .protocol import Kind, frame
 
 TYPE_CHECKING = False
@@ -107,10 +108,14 @@ class Context:
         return logging.getLogger(f"ganger.{function}" if function else "ganger")
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
+        """Tells the caller, or all callers of a batch, how far the call is."""
         call = current.get()
         if call is not None and self._post is not None:
             whole = None if total is None else float(total)
-            self._post(frame(Kind.PROGRESS, call.seq, values.encode_body([float(done), whole, note])))
+            body = values.encode_body([float(done), whole, note])
+            for member in members(call):
+                if not member.answered:
+                    self._post(frame(Kind.PROGRESS, member.seq, body))
 
     def _bind(self, welcome: Welcome, post: Callable[[bytes], None]) -> None:
         self._welcome = welcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 from _contextvars import copy_context
 
 from . import leaving, values
+from .batch import members
 from .context import Cancelled, InvalidItem, current
 from .protocol import RUN, Encoding, Flag, Kind
 from .session import HOST_GONE_EXIT
@@ -56,7 +57,7 @@ class Execution:
         max_payload: int,
         control: Writer | None = None,
     ) -> None:
-        self._session = session
+        self.session = session
         self._writer = writer
         self._control = writer if control is None else control
         self._functions = functions.by_name
@@ -77,7 +78,12 @@ class Execution:
 
             function = self._own[RUN] = run_function()
         if function is None:
-            self._refuse(call, "NO_SUCH_FUNCTION", self._unknown(name))
+            self._refuse_all(call, "NO_SUCH_FUNCTION", self._unknown(name))
+        elif call.batch is not None and not function.batched:
+            self._refuse_all(
+                call, "INVALID_INPUT", f"'{name}' takes one input at a time, and was given a batch"
+            )
+            return None
         elif function.inputs is not None:
             # Before the next frame is read: it may be the first item.
             call.incoming = function.inputs.incoming(call, self._give_credit, self._writer.post_always)
@@ -85,6 +91,11 @@ class Execution:
 
     def run(self, call: Call, function: Function) -> Effect | None:
         """A synchronous function, on the calling thread. What the session wants next comes back."""
+        if function.batched:
+            from .batching import Run
+
+            Run(self, call, function).sync()
+            return self._finish(call)
         arguments = self.arguments(call, function)
         if arguments is not None:
             current.set(call)
@@ -106,10 +117,15 @@ class Execution:
                 self.answer(call, reply)
             finally:
                 current.set(None)
-        return self._session.finish(call.seq)
+        return self.session.finish(call.seq)
 
     async def run_async(self, call: Call, function: Function) -> Effect | None:
         """An asynchronous function, as its own task. Nothing is awaited once the function has ended."""
+        if function.batched:
+            from .batching import Run
+
+            await Run(self, call, function).asynchronous()
+            return self._finish(call)
         arguments = self.arguments(call, function)
         if arguments is not None:
             current.set(call)
@@ -131,7 +147,13 @@ class Execution:
                 reply = self.reply(call, result)
                 del result  # it may look at the input
                 self.answer(call, reply)
-        return self._session.finish(call.seq)
+        return self.session.finish(call.seq)
+
+    def _finish(self, call: Call) -> Effect | None:
+        effect = None
+        for member in members(call):
+            effect = self.session.finish(member.seq) or effect
+        return effect
 
     def _run_streams(self, call: Call, function: Function, arguments: Arguments) -> Any:
         """Items in, items out, or both."""
@@ -224,7 +246,7 @@ class Execution:
             call.given = None
             return flags | Flag.SHARED, call.lent.reference()
         call.given = None  # its memory may be what the result needs
-        arenas = self._session.arenas(size)
+        arenas = self.session.arenas(size)
         reference = None if arenas is None else arenas.write(payload, size)
         return (flags, _joined(payload)) if reference is None else (flags | Flag.SHARED, reference)
 
@@ -274,6 +296,14 @@ class Execution:
         from .errors import error_frame
 
         self._writer.send(error_frame(call.seq, call.verdict or body, flags=_held(call)))
+
+    def _refuse_all(self, call: Call, code: str, message: str) -> None:
+        """The first of a batch is left for who runs the calls to finish, as a call that came alone is."""
+        for member in reversed(members(call)):
+            member.answered = True
+            self._refuse(member, code, message)
+            if member.seq != call.seq:
+                self.session.finish(member.seq)
 
     def _refuse(self, call: Call, code: str, message: str, path: str | None = None) -> None:
         from .errors import refusal

@@ -31,10 +31,22 @@ class Function:
     """``arguments`` makes them of an encoding, a shape and a payload.
 
     ``is_plain``: it neither yields items nor reads any.
+    ``batched``: it takes a list of inputs, those of calls that came together.
     ``view``: bytes that are its only argument come as a memoryview; None: if the host's value was one.
     """
 
-    __slots__ = ("arguments", "inputs", "is_plain", "name", "needs_loop", "style", "target", "view", "yields")
+    __slots__ = (
+        "arguments",
+        "batched",
+        "inputs",
+        "is_plain",
+        "name",
+        "needs_loop",
+        "style",
+        "target",
+        "view",
+        "yields",
+    )
 
     def __init__(
         self,
@@ -44,12 +56,14 @@ class Function:
         arguments: ArgumentsOf,
         view: bool | None = False,
         inputs: InputStream | None = None,
+        batched: bool = False,
     ) -> None:
         self.name = name
         self.target = target
         self.style = style
         self.yields = style in (Style.GENERATOR, Style.ASYNC_GENERATOR)
         self.inputs = inputs
+        self.batched = batched
         self.is_plain = not self.yields and inputs is None
         self.needs_loop = style in (Style.ASYNC, Style.ASYNC_GENERATOR)
         self.arguments = arguments
@@ -66,8 +80,15 @@ def offered(name: str, target: Callable[..., Any]) -> tuple[Function, dict[str, 
 
         asynchronous = style in (Style.ASYNC, Style.ASYNC_GENERATOR)
         shape, inputs = input_streams.of_function(shape, name, asynchronous=asynchronous)
+    batched = (options_of(target) or DEFAULT_OPTIONS).batch is not None
+    if batched:
+        from . import batching
+
+        shape = batching.of_each(
+            shape, name, one_result=style in (Style.SYNC, Style.ASYNC) and inputs is None
+        )
     binding = Binding(shape, name.replace(".", "_"))
-    function = Function(name, target, style, binding.arguments, binding.view, inputs)
+    function = Function(name, target, style, binding.arguments, binding.view, inputs, batched)
     return function, _contract(function, shape)
 
 
@@ -108,6 +129,7 @@ def _contract(function: Function, shape: signature.Signature) -> dict[str, objec
         "coefficient": options.coefficient,
         "exclusive": options.exclusive,
         "timeout_ms": options.timeout_ms,
+        "batch": None if options.batch is None else dict(zip(("max", "wait_ms"), options.batch, strict=True)),
         "input": schemas.of_input(shape),
         "output": schemas.of_output(shape, function.yields),
         "inputs": None if function.inputs is None else function.inputs.schema(),

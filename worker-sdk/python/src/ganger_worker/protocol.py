@@ -98,16 +98,24 @@ def frame(kind: int, seq: int = 0, body: bytes = b"", payload: bytes = b"", flag
 
 
 class CallBody:
-    __slots__ = ("attempt", "context", "function", "shape", "timeout_ms")
+    __slots__ = ("attempt", "batch", "context", "function", "shape", "timeout_ms")
 
     def __init__(
-        self, function: str, attempt: int, timeout_ms: int | None, shape: int, context: dict[str, str]
+        self,
+        function: str,
+        attempt: int,
+        timeout_ms: int | None,
+        shape: int,
+        context: dict[str, str],
+        batch: tuple[int, int] | None = None,
     ) -> None:
         self.function = function
         self.attempt = attempt
         self.timeout_ms = timeout_ms
         self.shape = shape
         self.context = context
+        # The number of the batch's first call, and how many calls it has (R57).
+        self.batch = batch
 
 
 class StopBody:
@@ -163,7 +171,7 @@ class SharedMemory:
 
 
 def read_call(body: object) -> CallBody:
-    fields = _list(body, ("", 1, None, 0, None))
+    fields = _list(body, ("", 1, None, 0, None, None))
     context = fields[4]
     return CallBody(
         function=_typed(fields[0], str, "function"),
@@ -171,7 +179,13 @@ def read_call(body: object) -> CallBody:
         timeout_ms=None if fields[2] is None else _unsigned(fields[2], "timeout_ms", 64),
         shape=_unsigned(fields[3], "shape", 1),
         context={} if context is None else _strings(context),
+        batch=None if fields[5] is None else _batch(fields[5]),
     )
+
+
+def _batch(value: object) -> tuple[int, int]:
+    first, count = _list(value, (0, 0))[:2]
+    return _unsigned(first, "first", 64), _unsigned(count, "count", 32)
 
 
 def read_stop(body: object) -> StopBody:

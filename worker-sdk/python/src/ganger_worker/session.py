@@ -10,6 +10,7 @@ import time
 from _thread import allocate_lock
 
 from . import values
+from .batch import Batch
 from .call import Call
 from .chunks import Assemblies
 from .effects import Cancel, Credit, Exit, Input, InputEnd, Load, Send, Stop
@@ -78,6 +79,7 @@ class Session:
         self._post: Callable[[bytes], None] | None = None
         self._arenas: Arenas | None = None
         self._arenas_lock = allocate_lock()
+        self._batch: Batch | None = None
         self._last_body: bytes | None = None
         self._last_call = CallBody("", 1, None, 0, {})
 
@@ -151,6 +153,18 @@ class Session:
             self._ending.discard(seq)
             return self._stop_if_idle()
 
+    def begin(self, batch: Batch) -> None:
+        """Its function is about to be called: from now on a cancel answers its call."""
+        with self._lock:
+            batch.begun = True
+
+    def claim(self, call: Call) -> bool:
+        """Whether a call still waits for the answer that is about to be written."""
+        with self._lock:
+            unanswered = not call.answered
+            call.answered = True
+        return unanswered
+
     # --- what the host says
 
     def on_control(self, incoming: Frame) -> Effect | None:
@@ -211,24 +225,45 @@ class Session:
             return self._call(whole.flags, whole.seq, whole.body, whole.payload)
         return self._input(whole)
 
-    def _call(self, flags: int, seq: int, body: bytes, payload: bytes) -> Effect:
+    def _call(self, flags: int, seq: int, body: bytes, payload: bytes) -> Effect | None:
         # Calls of one function mostly have the same body, byte for byte.
         if body != self._last_body:
             self._last_call = read_call(_body(body))
             self._last_body = body
         fields = self._last_call
+        refused = None
+        lent = None
         if self._cancelled_ahead and seq in self._cancelled_ahead:
-            return _cancelled_before(seq, self._cancelled_ahead.pop(seq))
-        lent = self._lent(seq, payload) if flags & _SHARED else None
-        if len(payload if lent is None else lent) > self._max_payload or flags & TOO_LARGE:
-            return _refusal(seq, "PAYLOAD_TOO_LARGE", f"the input exceeds {self._max_payload} bytes")
+            refused = _report("CANCELLED", _before(self._cancelled_ahead.pop(seq)))
+        else:
+            lent = self._lent(seq, payload) if flags & _SHARED else None
+            if len(payload if lent is None else lent) > self._max_payload or flags & TOO_LARGE:
+                refused = _report("PAYLOAD_TOO_LARGE", f"the input exceeds {self._max_payload} bytes")
+        if refused is not None and fields.batch is None:
+            return Send(frame(Kind.ERROR, seq, values.encode_body(refused)))
         call = Call(seq, fields, flags & _ENCODING, payload if lent is None else b"")
         call.lent = lent
         call.view = bool(flags & _VIEW)
         if fields.timeout_ms is not None:
             call.deadline = time.monotonic() + fields.timeout_ms / 1000
         self._running[seq] = call
-        return call
+        if fields.batch is None:
+            return call
+        call.verdict = refused
+        return self._gathered(call, *fields.batch)
+
+    def _gathered(self, call: Call, first: int, count: int) -> Effect | None:
+        """The calls of a batch come one after the other; the last one sets it going."""
+        batch = self._batch
+        if batch is None or batch.first != first:
+            if batch is not None or call.seq != first:
+                raise Violation(f"seq {call.seq} is in a batch that begins with {first}")
+            batch = self._batch = Batch(first)
+        batch.add(call)
+        if call.seq < first + count - 1:
+            return None
+        self._batch = None
+        return batch.completed()
 
     def _input(self, incoming: Frame) -> Effect | None:
         flags = incoming.flags
@@ -289,7 +324,23 @@ class Session:
                 return None
             call.cancelled = True
             call.reason = reason
-            return Cancel(call, reason)
+            return Cancel(call, reason) if call.batch is None else self._cancel_in_batch(call, call.batch)
+
+    def _cancel_in_batch(self, call: Call, batch: Batch) -> Effect | None:
+        """The function is asked to stop once nobody waits for it; until then each call is let go alone."""
+        if not batch.begun or call.answered or batch.whole is None:
+            return None
+        if not batch.has_others():
+            batch.whole.cancelled = True
+            batch.whole.reason = call.reason
+            return Cancel(batch.whole, call.reason)
+        call.answered = True
+        # Counts as running until its ERROR is written.
+        del self._running[call.seq]
+        self._ending.add(call.seq)
+        body = _report("CANCELLED", f"cancelled ({call.reason}) in a batch that goes on")
+        held = Flag.HELD if call.lent is not None and call.lent.is_held_at_answer() else 0
+        return Send(frame(Kind.ERROR, call.seq, values.encode_body(body), flags=held), ends=call.seq)
 
     def _welcome(self, incoming: Frame) -> Effect:
         if self.phase is not Phase.HANDSHAKE:
@@ -341,11 +392,11 @@ def _body(body: bytes) -> object:
 
 
 def _cancelled_before(seq: int, reason: str, ends: int = 0) -> Send:
-    return _refusal(seq, "CANCELLED", f"cancelled before it started ({reason})", ends)
+    return Send(frame(Kind.ERROR, seq, values.encode_body(_report("CANCELLED", _before(reason)))), ends=ends)
 
 
-def _refusal(seq: int, code: str, message: str, ends: int = 0) -> Send:
-    return Send(frame(Kind.ERROR, seq, values.encode_body(_report(code, message))), ends=ends)
+def _before(reason: str) -> str:
+    return f"cancelled before it started ({reason})"
 
 
 def _report(code: str, message: str) -> dict[str, object]:
