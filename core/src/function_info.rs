@@ -44,7 +44,7 @@ record! {
         pub exclusive: Option<Exclusive>,
         /// How long an attempt may run unless the call says otherwise, in milliseconds.
         pub timeout_ms: Option<u64>,
-        /// How calls may be gathered into one; null if they may not.
+        /// How calls that wait are handed over together; null if they are not.
         pub batch: Option<BatchInfo>,
         /// JSON Schema of the input, or null.
         pub input: Value,

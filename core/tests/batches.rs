@@ -1,5 +1,7 @@
 //! Calls that are handed over together, with workers in both languages that take such: each call has an end of its own.
 
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
 mod support;
 
 use std::path::PathBuf;
@@ -48,7 +50,7 @@ fn calls_that_wait_run_together_and_each_gets_its_own_result() {
         assert_eq!(outcomes(own).map(integer), [-1, -2, -3]);
         assert_eq!(integer(call(pool, "soon", json!(9))), -9, "a batch that never fills goes after its wait");
         let info = pool.functions().unwrap();
-        let batch = info.iter().find(|info| info.name.ends_with("sizes")).unwrap().batch.clone().unwrap();
+        let batch = info.iter().find(|info| info.name.ends_with("sizes")).unwrap().batch.unwrap();
         assert_eq!((batch.max, batch.wait_ms), (4, 60_000));
     });
 }

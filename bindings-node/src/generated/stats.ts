@@ -172,7 +172,7 @@ export interface FunctionInfo {
   readonly exclusive: 'node' | 'worker' | null
   /** How long an attempt may run unless the call says otherwise, in milliseconds. */
   readonly timeoutMs: number | null
-  /** How calls may be gathered into one; null if they may not. */
+  /** How calls that wait are handed over together; null if they are not. */
   readonly batch: BatchInfo | null
   /** JSON Schema of the input, or null. */
   readonly input: unknown

@@ -81,6 +81,7 @@ fn spec() -> CallSpec {
         affinity: None,
         exclusive: false,
         pinned: None,
+        batch: None,
     }
 }
 

@@ -249,7 +249,7 @@ class FunctionInfo(TypedDict):
     # How long an attempt may run unless the call says otherwise, in milliseconds.
     timeout_ms: int | None
 
-    # How calls may be gathered into one; None if they may not.
+    # How calls that wait are handed over together; None if they are not.
     batch: BatchInfo | None
 
     # JSON Schema of the input, or null.

@@ -23,7 +23,7 @@ fn parties(simulator: &Simulator) -> Vec<(WorkerId, Vec<CallId>)> {
         let &Action::Assign { worker, call, batch, .. } = action else { continue };
         match batch {
             None | Some(HandedTogether { nth: 0, .. }) => parties.push((worker, vec![call])),
-            Some(HandedTogether { .. }) => parties.last_mut().unwrap().1.push(call),
+            Some(HandedTogether { .. }) => parties.last_mut().expect("its first came before").1.push(call),
         }
     }
     parties
@@ -39,7 +39,7 @@ fn last_parties(simulator: &Simulator, count: usize) -> Vec<Vec<CallId>> {
 fn a_full_batch_goes_at_once_and_takes_the_slots_of_one_call() {
     let mut simulator = warm(config());
     let calls: Vec<_> = (0..3).map(|_| simulator.submit(together())).collect();
-    assert_eq!(last_parties(&simulator, 1), [calls.clone()]);
+    assert_eq!(last_parties(&simulator, 1), std::slice::from_ref(&calls));
     simulator.run_out();
     assert!(all_answered(&simulator, &calls), "{}", simulator.history());
     assert_eq!(simulator.workers().len(), 1);

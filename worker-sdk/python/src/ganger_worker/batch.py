@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from . import values
 from .call import Call
+from .protocol import Flag, Kind, frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """``whole`` stands for all: it is what the function's context shows, and is asked to stop with the last."""
+    """``whole`` stands for all: the function's context shows it, and it is asked to stop with the last."""
 
     __slots__ = ("begun", "calls", "first", "whole")
 
@@ -41,3 +43,11 @@ class Batch:
 def members(call: Call) -> list[Call]:
     """The calls that one stands for; itself, if it came alone."""
     return [call] if call.batch is None else call.batch.calls
+
+
+def cancelled_alone(call: Call) -> bytes:
+    """The answer to a call that is let go while its batch goes on."""
+    message = f"cancelled ({call.reason}) in a batch that goes on"
+    report = {"code": "CANCELLED", "type": "CANCELLED", "message": message, "language": "python"}
+    held = Flag.HELD if call.lent is not None and call.lent.is_held_at_answer() else 0
+    return frame(Kind.ERROR, call.seq, values.encode_body(report), flags=held)

@@ -10,7 +10,7 @@ import time
 from _thread import allocate_lock
 
 from . import values
-from .batch import Batch
+from .batch import Batch, cancelled_alone
 from .call import Call
 from .chunks import Assemblies
 from .effects import Cancel, Credit, Exit, Input, InputEnd, Load, Send, Stop
@@ -231,8 +231,7 @@ class Session:
             self._last_call = read_call(_body(body))
             self._last_body = body
         fields = self._last_call
-        refused = None
-        lent = None
+        refused = lent = None
         if self._cancelled_ahead and seq in self._cancelled_ahead:
             refused = _report("CANCELLED", _before(self._cancelled_ahead.pop(seq)))
         else:
@@ -338,9 +337,7 @@ class Session:
         # Counts as running until its ERROR is written.
         del self._running[call.seq]
         self._ending.add(call.seq)
-        body = _report("CANCELLED", f"cancelled ({call.reason}) in a batch that goes on")
-        held = Flag.HELD if call.lent is not None and call.lent.is_held_at_answer() else 0
-        return Send(frame(Kind.ERROR, call.seq, values.encode_body(body), flags=held), ends=call.seq)
+        return Send(cancelled_alone(call), ends=call.seq)
 
     def _welcome(self, incoming: Frame) -> Effect:
         if self.phase is not Phase.HANDSHAKE:
