@@ -50,8 +50,10 @@ fn ignores_what_bodies_have_beyond(bench: &Bench) -> Kept {
     link.send(Lane::Data, &ping);
     link.wait(5, "PONG to a PING with a body", |_, frame| frame.kind == Kind::Pong)?;
     let seq = link.next_seq();
-    let fields = [NOBODY.into(), 1.into(), Value::Nil, 0.into(), Value::Nil, "later".into(), 7.into()];
-    let call = Frame::new(Kind::Call, seq).with_body(Value::List(fields.to_vec()).encode());
+    let (later, nil) = ([Value::from("later"), 7.into()], Value::Nil);
+    let known = [NOBODY.into(), 1.into(), nil.clone(), 0.into(), nil.clone(), nil];
+    let fields = [&known[..], &later].concat();
+    let call = Frame::new(Kind::Call, seq).with_body(Value::List(fields).encode());
     link.send(Lane::Data, &call.with_payload(ganger_protocol::Encoding::MessagePack, Value::Nil.encode()));
     link.answer(5, "an answer to a CALL with fields of a later version", seq)?;
     // An empty CANCEL of a call that has ended.
