@@ -59,8 +59,17 @@ impl Pool {
             match action {
                 Action::Spawn { worker, .. } => self.tell(Input::Ready { worker }),
                 Action::Assign { worker, call, .. } => self.running.push_back((worker, call)),
-                Action::Settle { settlement: Settlement::Answered { .. }, .. } => self.settled += 1,
-                _ => {}
+                Action::Settle { settlement, .. } => {
+                    self.settled += u64::from(matches!(settlement, Settlement::Answered { .. }));
+                }
+                Action::Emit(_) | Action::Admitted { .. } => {}
+                Action::Admit { .. }
+                | Action::Refuse { .. }
+                | Action::Cancel { .. }
+                | Action::Ping { .. }
+                | Action::Stop { .. }
+                | Action::Kill { .. }
+                | Action::Closed => unreachable!("nothing but calls happens here"),
             }
         }
     }
