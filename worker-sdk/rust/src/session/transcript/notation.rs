@@ -47,7 +47,15 @@ fn body_of(kind: Kind, body: &Json) -> Vec<u8> {
             let function = text("function");
             let shape = if body["shape"] == 1 { Shape::Arguments } else { Shape::Value };
             let timeout_ms = body["timeout_ms"].as_u64();
-            Call { function: &function, attempt: small("attempt", 1), timeout_ms, shape, context }.encode()
+            Call {
+                function: &function,
+                attempt: small("attempt", 1),
+                timeout_ms,
+                shape,
+                context,
+                batch: None,
+            }
+            .encode()
         }
         Kind::Stop => Stop { reason: text("reason"), timeout_ms: number("timeout_ms", 5000) }.encode(),
         Kind::Welcome => Welcome {
