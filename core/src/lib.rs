@@ -64,6 +64,6 @@ pub use ganger_scheduler::CallId;
 pub use home::set_home;
 pub use launch::{Language, set_own_interpreter};
 pub use pool::Pool;
-pub use reactor::{LoopSeat, Seat};
+pub use reactor::{Cork, LoopSeat, Seat};
 pub use shared::WaitId;
 pub use stream::{Batch, Inputs, Sent, Stream, Wake};

@@ -4,6 +4,7 @@
 //! "leader and followers": one thread at a time waits for the lanes and reads whatever comes, for everyone; the others sleep until they
 //! are told, or until the lead is free. Where the system lacks what that takes, each lane has a task of its own.
 
+mod cork;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 mod gatekeeping;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use tokio::io::Interest;
 
+pub use cork::Cork;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 pub(crate) use leading::{Reactor, Registration};
 pub use loop_seat::LoopSeat;

@@ -10,6 +10,7 @@ use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::OnceLock;
 
+use ganger::Cork;
 use napi::sys;
 use nix::libc;
 
@@ -22,6 +23,8 @@ pub(crate) struct Turn {
     pub(crate) go_on: bool,
     /// JavaScript is called.
     pub(crate) call: bool,
+    /// What it hands over meanwhile goes out together.
+    pub(crate) cork: Option<Cork>,
 }
 
 /// A descriptor that the loop may watch. It does not keep the loop alive.
@@ -154,6 +157,7 @@ unsafe extern "C" fn on_poll(handle: *mut c_void, _status: c_int, _events: c_int
         }
         // SAFETY: on the thread of `env`, between its turns.
         unsafe { call(context.env, context.callback) };
+        drop(turn.cork);
         if !turn.go_on || context.is_dropped.get() {
             return;
         }

@@ -130,11 +130,11 @@ impl Mailbox {
         self.lock().woken = true;
     }
 
-    /// Whether JavaScript has to empty it.
-    pub(crate) fn unhold(&self) -> bool {
+    /// Whether JavaScript has to empty it, and how many calls are settled.
+    pub(crate) fn unhold(&self) -> (bool, usize) {
         let mut contents = self.lock();
         contents.woken = !contents.is_empty();
-        contents.woken
+        (contents.woken, contents.settled.len())
     }
 
     pub(crate) fn take_news(&self) -> News {

@@ -58,7 +58,10 @@ impl Turns {
             mailbox.hold();
             let go_on = if again { seat.read_soon() } else { seat.read() };
             watching.set(go_on);
-            Turn { go_on, call: mailbox.unhold() }
+            let (call, answers) = mailbox.unhold();
+            // With one answer there is nothing to be joined.
+            let cork = (go_on && answers > 1).then(|| seat.cork());
+            Turn { go_on, call, cork }
         })
     }
 }

@@ -5,6 +5,7 @@ import { writeSync } from 'node:fs'
 
 export const echo = (input) => input
 export const pid = () => process.pid
+export const now = () => Date.now()
 export const length = (bytes) => bytes.length
 export const bytes = (count) => Buffer.alloc(count, 7)
 export const nothing = () => undefined

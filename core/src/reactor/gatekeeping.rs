@@ -41,6 +41,7 @@ pub(super) async fn watch_leaders(reactor: Arc<Reactor>, sets: Arc<Sets>) {
         let mut under_one = 0;
         loop {
             tokio::time::sleep(LAPSE).await;
+            reactor.corking.end();
             let left = reactor.left.load(Ordering::Relaxed);
             let came_back = std::mem::replace(&mut seen, left) != left;
             under_one = if came_back { 0 } else { under_one + 1 };

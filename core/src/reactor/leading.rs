@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use super::cork::Corking;
 use super::vigil::{VIGIL, Vigil};
-use super::{Seat, Source, gatekeeping};
-use crate::link::Turn;
+use super::{Cork, Seat, Source, gatekeeping};
+use crate::link::{Link, Turn};
 use crate::process::poll_set::{Bell, PollSet, Ready};
 
 /// The numbers of the bell, and of the lanes' set in the gate. Lanes have those above.
@@ -40,6 +41,7 @@ pub(crate) struct Reactor {
     pub(super) unwatched: AtomicBool,
     pub(super) gate_shut: Notify,
     tasks: Mutex<Vec<JoinHandle<()>>>,
+    pub(super) corking: Arc<Corking>,
 }
 
 #[derive(Debug)]
@@ -115,6 +117,15 @@ impl Reactor {
 
     pub(super) fn descriptor(&self) -> Option<RawFd> {
         self.sets.get().map(|sets| sets.lanes.as_fd().as_raw_fd())
+    }
+
+    /// Writes what was pushed to a link, at once unless this thread is corked.
+    pub(crate) fn flush(&self, link: Arc<Link>) {
+        self.corking.flush(link);
+    }
+
+    pub(super) fn cork(&self) -> Cork {
+        self.corking.begin()
     }
 
     /// Nothing is read any more.

@@ -3,7 +3,7 @@
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
-use super::Reactor;
+use super::{Cork, Reactor};
 
 /// A pool's lanes for the event loop of an app, which reads them in its turns as long as it makes calls.
 ///
@@ -30,6 +30,11 @@ impl LoopSeat {
     /// Reads what there is and settles whatever that answers, on this thread. False: the loop is not the one to read any more.
     pub fn read(&self) -> bool {
         self.0.read_in_turn(false)
+    }
+
+    /// Holds back what this thread hands over: for while the app is told of several answers, upon which it makes its next calls.
+    pub fn cork(&self) -> Cork {
+        self.0.cork()
     }
 
     /// The same, and for some microseconds also what is about to come, if answers have come so quickly before.

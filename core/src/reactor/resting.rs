@@ -8,10 +8,14 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
-use super::{Seat, Source, attend};
+use super::cork::Corking;
+use super::{Cork, Seat, Source, attend};
+use crate::link::Link;
 
 #[derive(Debug, Default)]
-pub(crate) struct Reactor;
+pub(crate) struct Reactor {
+    corking: Arc<Corking>,
+}
 
 /// A source being read. Dropped, it is left alone.
 #[derive(Debug)]
@@ -41,6 +45,15 @@ impl Reactor {
     /// There is no set of lanes that a loop could watch.
     pub(super) fn descriptor(&self) -> Option<RawFd> {
         None
+    }
+
+    pub(crate) fn flush(&self, link: Arc<Link>) {
+        self.corking.flush(link);
+    }
+
+    /// No loop reads here, so none is told of several answers at once.
+    pub(super) fn cork(&self) -> Cork {
+        self.corking.begin()
     }
 
     pub(super) fn attend(&self) -> bool {

@@ -91,7 +91,7 @@ impl Aftermath {
     /// Writes first, because a worker waits for them; then callers, who wait too.
     pub(super) fn carry_out(self, shared: &Shared) {
         for link in self.links {
-            link.flush();
+            shared.reactor.flush(link);
         }
         for wake in self.woken {
             wake();
