@@ -68,8 +68,9 @@ def _goals(figures: Figures) -> Iterator[Goal]:
     for name in (PYTHON, VIEW, PYTHON_ALLOC, NODE, NODE_ALLOC):
         growth = figures.median("64 MiB", name, "growth")
         yield Goal(f"{name}: memory ÷ payload, 64 MiB", _over(growth, 64.0 * MIB), 2, at_most=True)
-    for name in (PYTHON, NODE):
+    for name in (PYTHON, NODE, NODE_MANY):
         yield _cpu(figures, name)
+    for name in (PYTHON, NODE):
         yield _after_kill(figures, name)
 
 
