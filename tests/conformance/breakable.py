@@ -66,7 +66,8 @@ class TooLarge(Exception):
 class Streaming(Call):
     """A call with both its streams."""
 
-    def begin(self) -> None:
+    def begin(self, batch: Batch | None) -> None:
+        self.batch = batch or Batch(1)
         self.credit = threading.Condition()
         self.items, self.bytes = 64, 4 << 20
         self.inputs: queue.Queue[Frame | None] = queue.Queue()
@@ -124,13 +125,63 @@ class Streaming(Call):
 afternoon.Call = Streaming
 
 
+class Batch:
+    """Calls that come together. Each waits on its own thread; once all have come, one thread runs them."""
+
+    def __init__(self, count: int) -> None:
+        self.missing = count
+        self.lock = threading.Lock()
+        self.members: list[tuple[Streaming, dict[str, Any]]] = []
+        self.refused = self.begun = False
+        self.results: dict[int, Any] = {}
+        self.done = threading.Event()
+
+    def result_of(self, call: Streaming, given: dict[str, Any]) -> Any:
+        fits = isinstance(given["number"], int)
+        self.refused |= not fits
+        self.arrive(call if fits else None, given)
+        if not fits:
+            raise InvalidInput("no integer", "$.number")
+        while not self.done.wait(0.01):
+            if not (self.begun and breaks("R59")):
+                call.check()
+        result = self.results.get(call.seq)
+        if result is None:
+            raise Cancelled
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def arrive(self, call: Streaming | None = None, given: dict[str, Any] | None = None) -> None:
+        with self.lock:
+            if call and given:
+                self.members.append((call, given))
+            self.missing -= 1
+            if self.missing == 0:
+                threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self) -> None:
+        self.members.sort(key=lambda member: member[0].seq)
+        self.members = [member for member in self.members if not member[0].cancelled.is_set()]
+        self.begun = True
+        calls = [call for call, _ in self.members]
+        results: list[Any] = together([given for _, given in self.members], calls) if calls else []
+        if breaks("R58"):
+            results.reverse()
+        if breaks("R58-refused") and self.refused:
+            results = [InvalidInput("one of us does not fit")] * len(calls)
+        self.results = {call.seq: result for call, result in zip(calls, results, strict=True)}
+        self.done.set()
+
+
 class Breakable(afternoon.Worker):
     shared: dict[str, int] | None = None
     lent: dict[int, int]
+    batches: dict[int, Batch]
     one_at_a_time = threading.Lock()
 
     def __init__(self) -> None:
-        self.lent = {}
+        self.lent, self.batches = {}, {}
         super().__init__(FUNCTIONS)
         if breaks("R3-read"):
             self.data.kinds = self.control.kinds = afternoon.EVERY_KIND
@@ -160,10 +211,11 @@ class Breakable(afternoon.Worker):
         if not breaks("R15"):
             self.data.send(LOG, 0, ["info", "worker", "start-up"])
         kinds = {"check_count": "value" if LISTS and not breaks("R31") else "stream"}
-        inputs = {"check_sum": {}}
-        return [
-            {"name": name, "kind": kinds.get(name, "value"), "inputs": inputs.get(name)} for name in FUNCTIONS
-        ]
+        more: dict[str, Any] = {
+            "check_sum": {"inputs": {}},
+            "check_batch": {"batch": {"max": 4, "wait_ms": 0}},
+        }
+        return [{"name": name, "kind": kinds.get(name, "value"), **more.get(name, {})} for name in FUNCTIONS]
 
     def welcome(self, welcome: dict[str, Any]) -> None:
         if breaks("R5-keys") and "something_new" in welcome:
@@ -242,10 +294,22 @@ class Breakable(afternoon.Worker):
             for offset in unpack(frame.body, 64):
                 self.lent.pop(offset, None)
             return
+        self.gather(frame)
         super().begin(frame)
 
+    def gather(self, frame: Frame) -> None:
+        *_, place = ORIGINAL_FIELDS(frame, (str,), (int,), (int,), (int,), (dict,), (list,))
+        if place is None:
+            return
+        first, count = place
+        if frame.seq == first:
+            self.batch = Batch(count)
+        self.batches[frame.seq] = self.batch
+        if frame.seq in self.cancelled_early and not breaks("R58-cancelled"):
+            self.batch.arrive()
+
     def perform(self, call: Streaming, frame: Frame) -> None:
-        call.begin()
+        call.begin(self.batches.pop(call.seq, None))
         with self.one_at_a_time if breaks("R16") else threading.Lock():
             super().perform(call, self.fetched(frame))
 
@@ -482,6 +546,21 @@ def echo(value: Any, _call: Call) -> Any:
         return value
 
 
+def together(batch: list[dict[str, Any]], calls: list[Streaming]) -> list[Any]:
+    if any(given["wait"] for given in batch):
+        ANOTHER.clear()
+        calls[0].progress(0)
+        while not ANOTHER.wait(0.002) and not all(call.cancelled.is_set() for call in calls):
+            pass
+    else:
+        ANOTHER.set()
+    return [
+        ValueError("told to fail") if given["fail"] else {"number": given["number"], "of": len(batch)}
+        for given in batch
+    ]
+
+
+ANOTHER = threading.Event()
 EVERYBODY = threading.Lock()
 FUNCTIONS = {
     "check_hooks": lambda _value, _call: None,
@@ -495,6 +574,7 @@ FUNCTIONS = {
     "check_wait": wait,
     "check_exit": leave,
     "check_count": count,
+    "check_batch": lambda given, call: call.batch.result_of(call, given),
     "check_sum": lambda _value, call: sum(call.read_items()),
 }
 

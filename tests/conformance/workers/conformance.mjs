@@ -53,3 +53,20 @@ export const check_sum = action({ inputs: {} }, async (_, { inputs }) => {
   for await (const number of inputs) sum += number
   return sum
 })
+
+const asked = {
+  type: 'object',
+  properties: { number: { type: 'integer' }, fail: { type: 'boolean' }, wait: { type: 'boolean' } },
+  required: ['number', 'fail', 'wait'],
+}
+let another = () => {}
+export const check_batch = action({ batch: { max: 4, wait: 0 }, input: asked }, async (all, context) => {
+  if (all.some(({ wait }) => wait)) {
+    const came = new Promise((resolve) => {
+      another = resolve
+    })
+    context.progress(0)
+    await Promise.race([came, sleep(60_000, undefined, { signal: context.signal, ref: false })])
+  } else another()
+  return all.map(({ number, fail }) => (fail ? new RangeError(`${number} fails`) : { number, of: all.length }))
+})

@@ -1,9 +1,10 @@
 """The functions that `ganger check` looks for, in Python (SPEC chapter 11)."""
 
 import os
+import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypedDict
 
 from ganger_worker import action, context, shutdown, startup
 
@@ -90,3 +91,35 @@ def check_count(count: int, bytes: int, fail: bool) -> Iterator[Any]:
 @action
 def check_sum(numbers: Iterator[int]) -> int:
     return sum(numbers)
+
+
+class Asked(TypedDict):
+    number: int
+    fail: bool
+    wait: bool
+
+
+another = threading.Event()
+
+
+@action(batch=(4, 0))
+def check_batch(all: list[Asked]) -> list[dict[str, int] | Exception]:
+    if any(asked["wait"] for asked in all):
+        wait_for_another()
+    else:
+        another.set()
+
+    def end(asked: Asked) -> dict[str, int] | Exception:
+        number = asked["number"]
+        return ValueError(f"{number} fails") if asked["fail"] else {"number": number, "of": len(all)}
+
+    return [end(asked) for asked in all]
+
+
+def wait_for_another() -> None:
+    another.clear()
+    context.progress(0)
+    for _ in range(30_000):
+        context.check()
+        if another.wait(0.002):
+            return

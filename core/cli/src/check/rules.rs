@@ -77,9 +77,9 @@ pub(super) const RULES: &[RuleRow] = &[
     rule(54, "gives the memory of items back"),
     unseen(55, "reads items for who wants a list", "the host's affair"),
     rule(56, "hides its lanes from its children"),
-    unseen(57, "runs calls of a batch together", "not every worker takes batches"),
-    unseen(58, "ends each call of a batch for itself", "not every worker takes batches"),
-    unseen(59, "lets a cancelled call of a batch go", "not every worker takes batches"),
+    unseen(57, "gets batches of what takes them, whole and in order", "the host's affair"),
+    rule(58, "ends each call of a batch for itself"),
+    rule(59, "lets a cancelled call of a batch go"),
 ];
 
 /// The highest number.

@@ -1,5 +1,6 @@
 //! All trials, in the order in which they are run.
 
+mod batches;
 mod calls;
 mod cancels;
 mod chunks;
@@ -36,6 +37,8 @@ pub(super) enum Need {
     NoStreams,
     /// It reads an input stream.
     Inputs(&'static str),
+    /// `check_batch`, which takes as many calls at once as trials give it.
+    Batches,
     SharedMemory,
     Linux,
     Python,
@@ -63,6 +66,11 @@ impl Need {
                 let reads = contract(name).is_some_and(|contract| contract.inputs.is_some());
                 (reads, format!("the function {name}, which reads an input stream"))
             }
+            Need::Batches => {
+                let taken = contract("check_batch").and_then(|contract| contract.batch);
+                let enough = taken.is_some_and(|batch| batch.max >= 4);
+                (enough, "the function check_batch, which takes batches of four".to_owned())
+            }
             Need::SharedMemory => (bench.hello.shared_memory, "shared memory".to_owned()),
             Need::Linux => (cfg!(target_os = "linux"), "Linux".to_owned()),
             Need::Python => (bench.hello.language == "python", "a worker in Python".to_owned()),
@@ -83,6 +91,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Trial> {
         cancels::TRIALS,
         streams::TRIALS,
         inputs::TRIALS,
+        batches::TRIALS,
         life::TRIALS,
         memory::TRIALS,
     ]
