@@ -35,7 +35,7 @@ pub struct CallSpec {
     /// On this worker and no other, before all calls that wait; for calls to every worker.
     pub pinned: Option<WorkerId>,
     /// Handed over together with others that wait; none: by itself.
-    pub batch: Option<Batch>,
+    pub batch: Option<Box<Batch>>,
 }
 
 /// Which calls are handed over together, and how.
@@ -130,7 +130,7 @@ impl Call {
     /// what ended that one, it ends nobody else's call.
     pub(crate) fn batch(&self) -> Option<Batch> {
         let by_itself = self.spec.pinned.is_some() || self.retries_used > 0;
-        self.spec.batch.filter(|batch| batch.max > 1 && !by_itself)
+        self.spec.batch.as_deref().copied().filter(|batch| batch.max > 1 && !by_itself)
     }
 
     pub(crate) fn begin(&mut self, worker: WorkerId, now: Timestamp) {

@@ -200,7 +200,7 @@ fn every_input() -> Vec<Input> {
         affinity: Some(u64::MAX),
         exclusive: true,
         pinned: Some(WORKER),
-        batch: Some(Batch { key: u64::MAX, max: 1, wait: Duration::ZERO }),
+        batch: Some(Box::new(Batch { key: u64::MAX, max: 1, wait: Duration::ZERO })),
     };
     let batch = Some(Batch { key: 3, max: 32, wait: Duration::from_millis(10) });
     let declared = Declaration { idempotent: true, timeout: span, slots: Some(2), exclusive: true, batch };

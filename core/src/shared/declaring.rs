@@ -35,7 +35,7 @@ impl Shared {
             affinity: call.affinity.as_deref().map(key),
             exclusive: declared.exclusive,
             pinned: None,
-            batch: declared.batch,
+            batch: declared.batch.map(Box::new),
         }
     }
 }

@@ -208,7 +208,7 @@ fn spec(words: &mut Words<'_>) -> Result<CallSpec, Wrong> {
         affinity: words.field("affinity")?,
         exclusive: words.flag("exclusive"),
         pinned: words.text("pinned").map(worker).transpose()?,
-        batch: words.text("batch").map(batch).transpose()?,
+        batch: words.text("batch").map(batch).transpose()?.map(Box::new),
     })
 }
 

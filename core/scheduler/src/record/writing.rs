@@ -126,7 +126,7 @@ fn of_spec(line: Line, spec: &CallSpec) -> Line {
         affinity,
         exclusive,
         pinned,
-        batch,
+        ref batch,
     } = *spec;
     line.field("bytes", bytes)
         .unless("priority", priority, 0)
@@ -141,7 +141,7 @@ fn of_spec(line: Line, spec: &CallSpec) -> Line {
         .field_if("affinity", affinity)
         .flag("exclusive", exclusive)
         .field_if("pinned", pinned)
-        .field_if("batch", batch.map(of_batch))
+        .field_if("batch", batch.as_deref().copied().map(of_batch))
 }
 
 fn of_declaration(line: Line, declaration: Declaration) -> Line {

@@ -77,7 +77,7 @@ impl Scheduler {
         }
         let longest = |id: &CallId| {
             let call = &self.calls[id];
-            call.spec.batch.map(|batch| call.submitted_at.after(batch.wait))
+            call.spec.batch.as_deref().map(|batch| call.submitted_at.after(batch.wait))
         };
         party.iter().filter_map(longest).min().filter(|&until| until > self.now)
     }

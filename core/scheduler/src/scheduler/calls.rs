@@ -49,7 +49,7 @@ impl Scheduler {
         let slots = if call.spec.exclusive { Some(self.config.concurrency) } else { declaration.slots };
         call.spec.idempotent = declaration.idempotent;
         call.spec.timeout = declaration.timeout.or(call.spec.timeout);
-        call.spec.batch = declaration.batch;
+        call.spec.batch = declaration.batch.map(Box::new);
         let slots = slots.unwrap_or(call.spec.slots);
         let fits = slots <= self.config.concurrency;
         match call.state {

@@ -130,7 +130,7 @@ fn spec(random: &mut Random, config: &Config, fate: &Fate) -> CallSpec {
         affinity: (fate.affinity && random.percent(70)).then(|| random.below(5)),
         exclusive: fate.slots && random.percent(10),
         pinned: None,
-        batch: batch(random, fate),
+        batch: batch(random, fate).map(Box::new),
     }
 }
 

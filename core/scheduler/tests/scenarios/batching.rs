@@ -13,7 +13,7 @@ const KEY: u64 = 1;
 
 /// Up to three together; each waits 20 ms for others.
 fn together() -> CallSpec {
-    CallSpec { batch: Some(Batch { key: KEY, max: 3, wait: ms(20) }), ..call() }
+    CallSpec { batch: Some(Box::new(Batch { key: KEY, max: 3, wait: ms(20) })), ..call() }
 }
 
 /// What was handed over in one go, in order.
@@ -96,7 +96,7 @@ fn the_next_in_line_takes_those_of_its_function_along_whatever_stands_between() 
     let between = simulator.submit(call());
     let behind = simulator.submit(together());
     let other_function = Batch { key: 2, max: 3, wait: ms(0) };
-    let other = simulator.submit(CallSpec { batch: Some(other_function), ..call() });
+    let other = simulator.submit(CallSpec { batch: Some(Box::new(other_function)), ..call() });
     simulator.run_out();
     assert_eq!(last_parties(&simulator, 3), [vec![head, behind], vec![between], vec![other]]);
 }
@@ -127,8 +127,10 @@ fn a_batch_that_waits_for_others_starts_no_worker_for_itself_and_many_start_what
 #[test]
 fn a_draining_pool_waits_for_nobody() {
     let mut simulator = warm(config());
-    let call = simulator
-        .submit(CallSpec { batch: Some(Batch { key: KEY, max: 3, wait: ms(3_600_000) }), ..together() });
+    let call = simulator.submit(CallSpec {
+        batch: Some(Box::new(Batch { key: KEY, max: 3, wait: ms(3_600_000) })),
+        ..together()
+    });
     simulator.close(None);
     simulator.run_for(ms(10));
     assert!(all_answered(&simulator, &[call]));
@@ -185,7 +187,7 @@ fn a_batch_respects_what_its_calls_prefer() {
 fn calls_that_wait_learn_that_they_go_together() {
     let mut simulator = Simulator::new(config());
     let calls = [simulator.submit(call()), simulator.submit(call())];
-    let batch = together().batch;
+    let batch = together().batch.as_deref().copied();
     let declaration = Declaration { idempotent: false, timeout: None, slots: None, exclusive: false, batch };
     for call in calls {
         simulator.tell(Input::Declare { call, declaration });

@@ -91,7 +91,7 @@ fn of_spec(spec: &CallSpec) -> String {
     if let Some(worker) = spec.pinned {
         words += &format!(" pinned to {worker}");
     }
-    words + &of_batch(spec.batch)
+    words + &of_batch(spec.batch.as_deref().copied())
 }
 
 fn of_batch(batch: Option<Batch>) -> String {

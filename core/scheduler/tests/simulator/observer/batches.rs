@@ -31,8 +31,12 @@ impl Observer {
             return self.check_party_is_whole().map(|()| None);
         };
         let slots = call.spec.slots;
-        let Batch { key, max, .. } =
-            call.spec.batch.ok_or_else(|| Broken(format!("{id} goes by itself and is in a batch")))?;
+        let Batch { key, max, .. } = call
+            .spec
+            .batch
+            .as_deref()
+            .copied()
+            .ok_or_else(|| Broken(format!("{id} goes by itself and is in a batch")))?;
         let alone = call.lost > 0 || call.spec.pinned.is_some();
         law(!alone && (2..=max).contains(&count), || format!("{id} is in a batch of {count}"))?;
         if nth == 0 {
@@ -57,7 +61,9 @@ impl Observer {
     /// Whether a call that waits may wait for others though there is room for it.
     pub(super) fn gathers(&self, id: CallId, now: Timestamp, pool: PoolPhase) -> bool {
         let call = &self.calls[&id];
-        let Some(batch) = call.spec.batch.filter(|batch| batch.max > 1) else { return false };
+        let Some(batch) = call.spec.batch.as_deref().copied().filter(|batch| batch.max > 1) else {
+            return false;
+        };
         let kind = |batch: Batch, slots| (batch.key, batch.max, slots);
         let mates: Vec<_> = self
             .calls
@@ -66,7 +72,8 @@ impl Observer {
             .filter(|mate| {
                 mate.spec
                     .batch
-                    .is_some_and(|other| kind(other, mate.spec.slots) == kind(batch, call.spec.slots))
+                    .as_deref()
+                    .is_some_and(|&other| kind(other, mate.spec.slots) == kind(batch, call.spec.slots))
             })
             .collect();
         // Some of them may have a place elsewhere.

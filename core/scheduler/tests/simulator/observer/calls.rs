@@ -71,7 +71,7 @@ impl Observer {
         let exclusive = call.spec.exclusive.then_some(self.config.concurrency);
         call.spec.idempotent = declaration.idempotent;
         call.spec.timeout = declaration.timeout.or(call.spec.timeout);
-        call.spec.batch = declaration.batch;
+        call.spec.batch = declaration.batch.map(Box::new);
         if let Some(slots) = exclusive.or(declaration.slots)
             && (!runs || slots <= self.config.concurrency)
         {
