@@ -2,7 +2,8 @@
 
 mod support;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -62,6 +63,24 @@ fn one_that_waits_long_reads_for_those_that_do_not() {
     });
     // Whoever leaves after so long leaves everything to the pool's own thread.
     assert_eq!(integer(outcome(&submit(&pool, "echo", json!(7), json!({})))), 7);
+}
+
+#[test]
+fn a_loop_that_looks_in_without_making_calls_takes_no_answer_with_it() {
+    let pool = pool(json!({ "workers": 2 }));
+    assert_eq!(integer(outcome(&submit(&pool, "echo", json!(0), json!({})))), 0);
+    let over = Arc::new(AtomicBool::new(false));
+    let (seat, looks) = (pool.loop_seat(), Arc::clone(&over));
+    let looker = thread::spawn(move || {
+        while !looks.load(Ordering::Relaxed) {
+            seat.read();
+        }
+    });
+    for nth in 0..3_000 {
+        assert_eq!(integer(outcome(&submit(&pool, "echo", json!(nth), json!({})))), nth);
+    }
+    over.store(true, Ordering::Relaxed);
+    looker.join().expect("it only looked");
 }
 
 #[test]

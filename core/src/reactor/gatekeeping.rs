@@ -2,7 +2,6 @@
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -21,7 +20,11 @@ pub(super) async fn read_behind_gate(reactor: Arc<Reactor>, sets: Arc<Sets>) {
     let Ok(watched) = watch(sets.gate.as_fd(), Interest::READABLE) else { return };
     while let Ok(mut ready) = watched.readable().await {
         let found = match reactor.try_lead() {
-            Some(mut lead) if !lead.is_shut => reactor.turn(&sets, &mut lead, Duration::ZERO),
+            Some(mut lead) if !reactor.is_shut.load(Ordering::Relaxed) => {
+                reactor.turn(&sets, &mut lead, Duration::ZERO)
+            }
+            // Whoever holds the lead for a moment, with the gate open, need not be one who reads.
+            None if !reactor.is_shut.load(Ordering::Acquire) => Ok(Found::Some),
             // Whoever leads reads it.
             Some(_) | None => Ok(Found::Nothing),
         };
@@ -62,8 +65,7 @@ pub(super) async fn watch_leaders(reactor: Arc<Reactor>, sets: Arc<Sets>) {
 
 impl Reactor {
     fn open_gate(&self, sets: &Sets, lead: &mut Lead) {
-        if lead.is_shut {
-            lead.is_shut = false;
+        if self.is_shut.swap(false, Ordering::AcqRel) {
             sets.open_gate(true);
             // The gate tells of what comes from now on; what came before may be no news to it.
             self.read_all(sets, lead);
@@ -74,8 +76,8 @@ impl Reactor {
         while matches!(self.turn(sets, lead, Duration::ZERO), Ok(Found::Some) | Err(_)) {}
     }
 
-    pub(super) fn shut_gate(&self, sets: &Sets, lead: &mut MutexGuard<'_, Lead>) {
-        lead.is_shut = true;
+    pub(super) fn shut_gate(&self, sets: &Sets) {
+        self.is_shut.store(true, Ordering::Release);
         sets.open_gate(false);
         self.gate_shut.notify_one();
     }
@@ -92,9 +94,9 @@ impl Reactor {
 
     /// An event loop will come and read. False: another thread does.
     pub(super) fn attend(&self) -> bool {
-        let (Some(sets), Some(mut lead)) = (self.sets.get(), self.try_lead()) else { return false };
-        if !lead.is_shut {
-            self.shut_gate(sets, &mut lead);
+        let (Some(sets), Some(_lead)) = (self.sets.get(), self.try_lead()) else { return false };
+        if !self.is_shut.load(Ordering::Relaxed) {
+            self.shut_gate(sets);
         }
         self.left.fetch_add(1, Ordering::Relaxed);
         true
@@ -104,16 +106,15 @@ impl Reactor {
     /// come.
     pub(super) fn read_in_turn(&self, awake: bool) -> bool {
         let (Some(sets), Some(mut lead)) = (self.sets.get(), self.try_lead()) else { return false };
-        if !lead.is_shut {
-            return false;
-        }
-        if !awake || !matches!(self.stay_awake(sets, &mut lead), Ok(Found::Nothing | Found::All)) {
+        let is_ours = self.is_shut.load(Ordering::Relaxed);
+        if !is_ours || !awake || !matches!(self.stay_awake(sets, &mut lead), Ok(Found::Nothing | Found::All))
+        {
             self.read_all(sets, &mut lead);
         }
         self.left.fetch_add(1, Ordering::Relaxed);
         drop(lead);
         self.open_gate_if_unwatched(sets);
         self.pass_on();
-        true
+        is_ours
     }
 }

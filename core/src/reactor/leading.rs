@@ -39,6 +39,8 @@ pub(crate) struct Reactor {
     pub(super) left: AtomicU64,
     /// Nobody looks whether a leader comes back, so whoever leaves opens the gate.
     pub(super) unwatched: AtomicBool,
+    /// Threads of the app read, not the IO thread. Changed only by who has the lead.
+    pub(super) is_shut: AtomicBool,
     pub(super) gate_shut: Notify,
     tasks: Mutex<Vec<JoinHandle<()>>>,
     pub(super) corking: Arc<Corking>,
@@ -56,8 +58,6 @@ pub(super) struct Sets {
 pub(super) struct Lead {
     ready: Ready,
     vigil: Vigil,
-    /// Threads of the app read, not the IO thread.
-    pub(super) is_shut: bool,
 }
 
 /// What a turn has found.
@@ -203,8 +203,8 @@ impl Reactor {
         left: &dyn Fn() -> Duration,
         known: &dyn Fn() -> bool,
     ) {
-        if !lead.is_shut {
-            self.shut_gate(sets, &mut lead);
+        if !self.is_shut.load(Ordering::Relaxed) {
+            self.shut_gate(sets);
         }
         seat.lead(true);
         while !known() && !left().is_zero() {
