@@ -154,6 +154,7 @@ impl Books {
             stop_timeout_ms: milliseconds(options.stop_timeout),
             device: member.device.as_deref().map(str::to_owned),
             shared_memory: member.loans.agree(hello.shared_memory),
+            claims_fd: None,
         };
         if let Process::Attached { pid, .. } = &mut member.process {
             *pid = u32::try_from(hello.pid).ok();

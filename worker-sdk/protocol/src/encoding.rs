@@ -29,6 +29,8 @@ impl Flags {
     pub const HELD: Self = Self(0x08);
     /// The sender's value was a view of somebody's memory; a hint.
     pub const VIEW: Self = Self(0x40);
+    /// The call may come while another runs, and waits until the worker claims it (R62).
+    pub const AHEAD: Self = Self(0x80);
 
     const ENCODING_MASK: u8 = 0x30;
 

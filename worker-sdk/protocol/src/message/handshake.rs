@@ -33,6 +33,8 @@ pub struct Hello {
     pub pid: u64,
     /// Whether it can read payloads from shared memory.
     pub shared_memory: bool,
+    /// Whether it takes calls that are handed over ahead (R60).
+    pub ahead: bool,
 }
 
 /// The body of a WELCOME frame: what the host wants of the worker.
@@ -58,6 +60,8 @@ pub struct Welcome {
     pub device: Option<String>,
     /// The arenas, if both sides can.
     pub shared_memory: Option<SharedMemory>,
+    /// The descriptor from which it claims calls that were handed over ahead, if both sides can (R60).
+    pub claims_fd: Option<u32>,
 }
 
 /// What a worker must know of the arenas (R42).
@@ -128,7 +132,7 @@ impl Hello {
     pub fn encode(&self) -> Vec<u8> {
         let texts = [("sdk", &self.sdk), ("sdk_version", &self.sdk_version), ("language", &self.language)];
         encoded(|writer| {
-            writer.map(if self.shared_memory { 7 } else { 6 });
+            writer.map(6 + usize::from(self.shared_memory) + usize::from(self.ahead));
             writer.str("min_version");
             writer.unsigned(self.min_version.into());
             writer.str("max_version");
@@ -139,9 +143,11 @@ impl Hello {
             }
             writer.str("pid");
             writer.unsigned(self.pid);
-            if self.shared_memory {
-                writer.str("shared_memory");
-                writer.bool(true);
+            for (key, can) in [("shared_memory", self.shared_memory), ("ahead", self.ahead)] {
+                if can {
+                    writer.str(key);
+                    writer.bool(true);
+                }
             }
         })
     }
@@ -160,6 +166,7 @@ impl Hello {
                 "language" => hello.language = reader.string()?,
                 "pid" => hello.pid = reader.unsigned("pid")?,
                 "shared_memory" => hello.shared_memory = reader.bool()?,
+                "ahead" => hello.ahead = reader.bool()?,
                 _ => reader.skip()?,
             }
             Ok(())
@@ -180,6 +187,7 @@ impl Default for Welcome {
             stop_timeout_ms: 5_000,
             device: None,
             shared_memory: None,
+            claims_fd: None,
         }
     }
 }
@@ -198,7 +206,8 @@ impl Welcome {
             ("stop_timeout_ms", self.stop_timeout_ms),
         ];
         encoded(|writer| {
-            writer.map(numbers.len() + 2 + usize::from(self.shared_memory.is_some()));
+            let options = [self.shared_memory.is_some(), self.claims_fd.is_some()];
+            writer.map(numbers.len() + 2 + options.into_iter().filter(|has| *has).count());
             for (key, value) in numbers {
                 writer.str(key);
                 writer.unsigned(value);
@@ -210,6 +219,10 @@ impl Welcome {
             if let Some(arenas) = &self.shared_memory {
                 writer.str("shared_memory");
                 arenas.write(writer);
+            }
+            if let Some(claims) = self.claims_fd {
+                writer.str("claims_fd");
+                writer.unsigned(claims.into());
             }
         })
     }
@@ -231,6 +244,9 @@ impl Welcome {
                 "stop_timeout_ms" => welcome.stop_timeout_ms = reader.unsigned("stop_timeout_ms")?,
                 "device" => welcome.device = reader.nullable(|reader| reader.string())?,
                 "shared_memory" => welcome.shared_memory = reader.nullable(SharedMemory::read)?,
+                "claims_fd" => {
+                    welcome.claims_fd = reader.nullable(|reader| reader.unsigned("claims_fd"))?;
+                }
                 _ => reader.skip()?,
             }
             Ok(())

@@ -173,6 +173,9 @@ fn handshake_meaning(frame: &Frame) -> Result<Json, BodyError> {
             "threshold": integer(arenas.threshold),
         });
     }
+    if let Some(claims) = welcome.claims_fd {
+        meaning["claims_fd"] = json!(claims);
+    }
     Ok(meaning)
 }
 

@@ -65,6 +65,7 @@ fn body_of(kind: Kind, body: &Json) -> Vec<u8> {
             max_payload: number("max_payload", 1 << 32),
             device: body["device"].as_str().map(str::to_owned),
             shared_memory: body.get("shared_memory").map(shared_memory),
+            claims_fd: None,
             ..Welcome::default()
         }
         .encode(),
