@@ -108,6 +108,21 @@ fn reverse(data: Bytes) -> Bytes {
     data.iter().rev().copied().collect::<Vec<_>>().into()
 }
 
+/// Shortens texts, several at a time.
+#[action(batch(3, "20ms"), idempotent)]
+fn shorten(texts: Vec<Plain>, context: Context) -> Vec<Result<String, BoxError>> {
+    context.progress(texts.len() as f64, None, None);
+    let shorten = |plain: Plain| Ok(plain.text.get(..2).ok_or("too short already")?.to_owned());
+    texts.into_iter().map(shorten).collect()
+}
+
+#[action(batch(2, "0"))]
+async fn halves(numbers: Vec<u32>) -> Result<Vec<f64>, std::num::TryFromIntError> {
+    tokio::task::yield_now().await;
+    let halve = |number: &u32| Ok(f64::from(u16::try_from(*number)?) / 2.0);
+    numbers.iter().map(halve).collect()
+}
+
 /// Who loaded the state, and how many calls it has seen.
 #[action]
 fn counted(_: (), context: Context, counter: State<Counter>) -> (u32, u64, String) {

@@ -1,6 +1,7 @@
 //! A worker with a function of every kind. The tests of this crate drive it.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ganger_worker::{
@@ -67,6 +68,34 @@ fn first(count: usize, numbers: Inputs<i64>) -> Result<Vec<i64>, StreamError> {
     numbers.into_iter().take(count).collect()
 }
 
+static RELEASED: AtomicBool = AtomicBool::new(false);
+
+type Squared = Result<(usize, i64), Failure>;
+
+/// How many came with it, and its square; a number whose square is too large fails alone.
+fn squares(numbers: Vec<i64>) -> Result<Vec<Squared>, Failure> {
+    if numbers.contains(&13) {
+        return Err(Failure::new("an unlucky batch"));
+    }
+    let square = |number: &i64| {
+        let square = number.checked_mul(*number).ok_or_else(|| Failure::new("too large"))?;
+        Ok((numbers.len(), square))
+    };
+    Ok(numbers.iter().map(square).collect())
+}
+
+/// Until nobody waits any more, or it is released, or as many milliseconds as the first says are over.
+fn linger(numbers: Vec<u64>, context: Context) -> Result<Vec<u64>, Cancelled> {
+    context.log().info("they linger");
+    context.progress(0.0, None, None);
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < Duration::from_millis(numbers[0]) && !RELEASED.load(Ordering::SeqCst) {
+        context.check()?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(numbers)
+}
+
 fn main() {
     let fails = std::env::args().any(|argument| argument == "fail");
     let worker = Worker::new()
@@ -89,7 +118,12 @@ fn main() {
         .stream("long", |bytes: usize| [Bytes::from(vec![7; bytes])])
         .function("sum", sum)
         .function("scan", scan)
-        .function("first", first);
+        .function("first", first)
+        .batch("squares", 4, Duration::from_millis(10), squares)
+        .batch("linger", 3, Duration::ZERO, linger)
+        .function("release", |_: ()| RELEASED.store(true, Ordering::SeqCst))
+        .batch("too_few", 8, Duration::ZERO, |numbers: Vec<i64>| vec![numbers.len()])
+        .batch("panics", 2, Duration::ZERO, |_: Vec<i64>| -> Vec<()> { panic!("all of it") });
     with_async_functions(worker).run()
 }
 
@@ -105,6 +139,10 @@ fn with_async_functions(worker: Worker) -> Worker {
         .async_function("sleep", |milliseconds: u64| async move {
             tokio::time::sleep(Duration::from_millis(milliseconds)).await;
             milliseconds
+        })
+        .async_batch("linger_later", 2, Duration::ZERO, |numbers: Vec<u64>| async move {
+            tokio::time::sleep(Duration::from_millis(numbers[0])).await;
+            numbers
         })
         .async_function("panic_later", |later: bool| async move {
             if later {

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use ganger_protocol::{Bytes, Value};
 pub use inventory::submit;
 
+use crate::batch::Results;
 use crate::function::{Function, Handler, Output};
 use crate::schema::bytes_schema;
 use crate::streams::Part;
@@ -152,6 +153,30 @@ impl Function {
 
 /// The input of a function.
 pub fn input<H: Handler<M>, M>(_: H) -> Asked<H::Input> {
+    Asked(PhantomData)
+}
+
+/// The input of one call of a function that takes those of several.
+pub fn each_input<H: Handler<M, Input = Vec<I>>, M, I>(_: H) -> Asked<I> {
+    Asked(PhantomData)
+}
+
+/// The result of one call of such a function.
+pub fn each_result<H, M, N, T>(_: H) -> Asked<T::Value>
+where
+    H: Handler<M, Output: Results<Item = T>>,
+    T: Output<N>,
+{
+    Asked(PhantomData)
+}
+
+/// The same of an asynchronous one.
+#[cfg(feature = "async")]
+pub fn each_future_result<H, M, N, T>(_: H) -> Asked<T::Value>
+where
+    H: Handler<M, Output: Future<Output: Results<Item = T>>>,
+    T: Output<N>,
+{
     Asked(PhantomData)
 }
 

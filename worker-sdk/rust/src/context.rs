@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use ganger_protocol::Value;
 use ganger_protocol::message::{CancelReason, Level, Log, Progress, Welcome};
-use ganger_protocol::{Kind, Value};
 
 use crate::engine::Engine;
 use crate::error::Cancelled;
@@ -47,6 +47,8 @@ pub struct StartContext<'a> {
 #[derive(Debug)]
 pub(crate) struct CallState {
     pub(crate) seq: u64,
+    /// Of all calls that its function is given together.
+    seqs: Vec<u64>,
     pub(crate) function: String,
     pub(crate) attempt: u32,
     deadline: Option<Instant>,
@@ -66,7 +68,7 @@ pub(crate) struct CallState {
 /// Writes log records that reach the host's logger.
 pub struct Logger<'a> {
     engine: &'a Engine,
-    seq: u64,
+    seqs: &'a [u64],
     name: &'a str,
 }
 
@@ -136,13 +138,13 @@ impl Context {
     /// The log of this call.
     #[must_use]
     pub fn log(&self) -> Logger<'_> {
-        Logger { engine: &self.engine, seq: self.call.seq, name: &self.call.function }
+        Logger { engine: &self.engine, seqs: &self.call.seqs, name: &self.call.function }
     }
 
     /// Tells the caller how far the call is, in the function's own unit.
     pub fn progress(&self, done: f64, total: Option<f64>, note: Option<&str>) {
         let progress = Progress { done, total, note: note.map(str::to_owned) };
-        self.engine.say(Kind::Progress, self.call.seq, progress.encode());
+        self.engine.progress(&self.call.seqs, progress.encode());
     }
 
     /// Waits until the call is asked to stop.
@@ -168,7 +170,7 @@ impl StartContext<'_> {
     /// The log of the worker itself, outside any call.
     #[must_use]
     pub fn log(&self) -> Logger<'_> {
-        Logger { engine: self.engine, seq: 0, name: "worker" }
+        Logger { engine: self.engine, seqs: &[0], name: "worker" }
     }
 }
 
@@ -182,7 +184,7 @@ impl std::fmt::Debug for Logger<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Logger")
-            .field("seq", &self.seq)
+            .field("seqs", &self.seqs)
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
@@ -218,7 +220,7 @@ impl Logger<'_> {
     /// A record of any level, with fields: a map.
     pub fn write(&self, level: Level, message: &str, fields: Option<Value>) {
         let log = Log { level, logger: self.name.to_owned(), message: message.to_owned(), fields };
-        self.engine.say(Kind::Log, self.seq, log.encode());
+        self.engine.log(self.seqs, log.encode());
     }
 }
 
@@ -240,6 +242,7 @@ impl CallState {
         let timeout = run.timeout_ms.map(Duration::from_millis);
         Self {
             seq: run.seq,
+            seqs: vec![run.seq],
             function: std::mem::take(&mut run.function),
             attempt: run.attempt,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
@@ -252,6 +255,18 @@ impl CallState {
             #[cfg(feature = "async")]
             credit_notice: tokio::sync::Notify::new(),
         }
+    }
+
+    /// The calls that its function runs for.
+    pub(crate) fn seqs(&self) -> &[u64] {
+        &self.seqs
+    }
+
+    /// Of calls that run together: it shows their function the first of them, and the longest of their limits.
+    pub(crate) fn of_batch(runs: &mut [Run]) -> Self {
+        let limits: Option<Vec<u64>> = runs.iter().map(|run| run.timeout_ms).collect();
+        runs[0].timeout_ms = limits.and_then(|limits| limits.into_iter().max());
+        Self { seqs: runs.iter().map(|run| run.seq).collect(), ..Self::new(&mut runs[0]) }
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 
 use ganger_protocol::message::{ErrorReport, Welcome, code};
-use ganger_protocol::{Kind, Lane};
+use ganger_protocol::{Bytes, Kind, Lane};
 
 use crate::arena::Arenas;
 use crate::context::{CallState, Context, Place};
@@ -57,10 +57,16 @@ struct State {
 /// What is left to do after a step, outside the lock.
 enum Todo {
     Load(Box<Welcome>),
-    Run(Box<Run>, Arc<CallState>),
+    Run(Work, Arc<CallState>),
     Shutdown,
     Exit { code: i32, complaint: Option<String> },
     Vanish,
+}
+
+/// What a thread that reads has got to run.
+enum Work {
+    Alone(Box<Run>),
+    Together(Vec<Run>),
 }
 
 impl Engine {
@@ -108,9 +114,22 @@ impl Engine {
         self.shared.get()
     }
 
-    /// Sends LOG or PROGRESS.
-    pub(crate) fn say(&self, kind: Kind, seq: u64, body: Vec<u8>) {
-        self.act(|state| state.session.say(kind, seq, body));
+    /// Sends LOG of the worker itself, or of a call: of a batch, that of the first which still runs.
+    pub(crate) fn log(&self, seqs: &[u64], body: Vec<u8>) {
+        let body = Bytes::from(body);
+        self.act(|state| {
+            let _is_heard = seqs.iter().any(|&seq| state.session.say(Kind::Log, seq, body.clone()));
+        });
+    }
+
+    /// Sends PROGRESS of a call: of a batch, that of all.
+    pub(crate) fn progress(&self, seqs: &[u64], body: Vec<u8>) {
+        let body = Bytes::from(body);
+        self.act(|state| {
+            for &seq in seqs {
+                state.session.say(Kind::Progress, seq, body.clone());
+            }
+        });
     }
 
     /// Starts the control thread; gives what WELCOME said.
@@ -138,11 +157,14 @@ impl Engine {
     fn serve(self: &Arc<Self>) -> ! {
         loop {
             self.readers.fetch_add(1, Ordering::SeqCst);
-            let (run, call) = self.next_call();
+            let (work, call) = self.next_call();
             if self.readers.fetch_sub(1, Ordering::SeqCst) == 1 {
-                self.add_reader(run.reads);
+                self.add_reader(matches!(&work, Work::Alone(run) if run.reads));
             }
-            self.run(*run, call);
+            match work {
+                Work::Alone(run) => self.run(*run, call),
+                Work::Together(runs) => self.run_together(runs, call),
+            }
         }
     }
 
@@ -157,13 +179,13 @@ impl Engine {
         }
     }
 
-    fn next_call(&self) -> (Box<Run>, Arc<CallState>) {
+    fn next_call(&self) -> (Work, Arc<CallState>) {
         let mut reader = lock(&self.data_reader);
         loop {
             let arrival = reader.next();
             for todo in self.arrived(Lane::Data, arrival) {
-                if let Todo::Run(run, call) = todo {
-                    return (run, call);
+                if let Todo::Run(work, call) = todo {
+                    return (work, call);
                 }
                 self.perform(todo);
             }
@@ -171,8 +193,10 @@ impl Engine {
     }
 
     fn run(self: &Arc<Self>, run: Run, call: Arc<CallState>) {
-        let body = self.functions.get().and_then(|functions| functions.get(&call.function));
-        let body = body.expect("the session knows the same names");
+        let body = self.body(&call);
+        if matches!(body, Body::Together(_)) {
+            return self.run_together(vec![run], call);
+        }
         let context = Context { call: Arc::clone(&call), engine: Arc::clone(self) };
         let run = match self.bring_in(run) {
             Ok(run) => run,
@@ -190,7 +214,13 @@ impl Engine {
                     .unwrap_or_else(|panic| Err(Outcome::Failed(Box::new(report_panic(&*panic)))));
                 self.run_async(running, context);
             }
+            Body::Together(_) => unreachable!("it is run with the calls of its batch"),
         }
+    }
+
+    fn body(&self, call: &CallState) -> &Body {
+        let body = self.functions.get().and_then(|functions| functions.get(&call.function));
+        body.expect("the session knows the same names")
     }
 
     /// A call with its input, wherever that lay.
@@ -202,23 +232,6 @@ impl Engine {
             })?;
         }
         Ok(run)
-    }
-
-    fn finish(&self, seq: u64, outcome: Outcome) {
-        if let (Outcome::Result(encoding, payload), Some(arenas)) = (&outcome, self.arenas.get())
-            && let Some(reference) = arenas.write(payload)
-        {
-            return self.act(|state| {
-                state.calls.remove(&seq);
-                if !state.session.finish_shared(seq, *encoding, reference) {
-                    arenas.release(&[reference.offset]);
-                }
-            });
-        }
-        self.act(|state| {
-            state.calls.remove(&seq);
-            state.session.finish(seq, outcome);
-        });
     }
 
     /// One step of the session, and all that follows from it.
@@ -251,7 +264,12 @@ impl Engine {
             Effect::Run(mut run) => {
                 let call = Arc::new(CallState::new(&mut run));
                 state.calls.insert(run.seq, Arc::clone(&call));
-                Some(Todo::Run(run, call))
+                Some(Todo::Run(Work::Alone(run), call))
+            }
+            Effect::RunTogether(mut runs) => {
+                let call = Arc::new(CallState::of_batch(&mut runs));
+                state.calls.extend(runs.iter().map(|run| (run.seq, Arc::clone(&call))));
+                Some(Todo::Run(Work::Together(runs), call))
             }
             Effect::Cancel { seq, reason } => {
                 if let Some(call) = state.calls.get(&seq) {
@@ -328,8 +346,10 @@ impl Engine {
 
 #[cfg(feature = "async")]
 mod asynchronous;
+mod finishing;
 mod loading;
 mod streaming;
+mod together;
 
 fn flush_lane(
     writer: &Mutex<LaneWriter>,

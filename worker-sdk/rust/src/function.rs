@@ -7,6 +7,7 @@ use ganger_protocol::{Bytes, Encoding};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::batch::Together;
 use crate::context::Context;
 use crate::error::{BoxError, outcome_of};
 use crate::payload::{decode_input, encode_output};
@@ -49,6 +50,7 @@ pub(crate) enum Body {
     Blocking(Blocking),
     #[cfg(feature = "async")]
     Async(Async),
+    Together(Together),
 }
 
 /// What a function may return: a value, or a `Result` with an error of any type.
@@ -269,7 +271,7 @@ impl Input {
         (self.encoding, self.shape, self.payload)
     }
 
-    fn decode<I: DeserializeOwned + 'static>(self) -> Result<I, Outcome> {
+    pub(crate) fn decode<I: DeserializeOwned + 'static>(self) -> Result<I, Outcome> {
         decode_input(self.encoding, self.shape, &self.payload).map_err(Outcome::Failed)
     }
 }
@@ -280,18 +282,18 @@ impl Declaration {
         self
     }
 
-    fn function(self, body: Body) -> Function {
+    pub(crate) fn function(self, body: Body) -> Function {
         Function { contract: self.contract, state: self.state, body }
     }
 }
 
-fn declared<H: Handler<M>, M>(name: impl Into<String>) -> Declaration {
+pub(crate) fn declared<H: Handler<M>, M>(name: impl Into<String>) -> Declaration {
     let mut declaration = Declaration { contract: Contract::new(name), state: None };
     H::declare(&mut declaration);
     declaration
 }
 
-fn outcome<N>(output: impl Output<N>) -> Outcome {
+pub(crate) fn outcome<N>(output: impl Output<N>) -> Outcome {
     match output.into_result() {
         Ok(value) => match encode_output(&value) {
             Ok((encoding, payload)) => Outcome::Result(encoding, payload),

@@ -44,6 +44,7 @@
 //! - A function answers with many values by returning an iterator ([`Worker::stream`]), or by taking a
 //!   [`Sender`]; one that takes [`Inputs`] reads a stream while it runs. Whoever is slow holds the other side
 //!   back; a function whose reader leaves is cancelled.
+//! - A function of batches ([`Worker::batch`]) takes the inputs of several calls at once; each call ends for itself.
 //! - Functions run side by side, each on a thread, as many as the pool's `concurrency` says. With the feature
 //!   `async` there are asynchronous ones,
 //!   on a tokio runtime.
@@ -65,6 +66,7 @@
 #[doc(hidden)]
 pub mod actions;
 mod arena;
+mod batch;
 mod context;
 mod engine;
 mod error;
@@ -81,6 +83,7 @@ mod streams;
 mod transport;
 mod worker;
 
+pub use batch::Results;
 pub use context::{Context, Logger, Place, StartContext};
 pub use error::{BoxError, Cancelled, Failure};
 pub use foreign::Encoded;
@@ -128,7 +131,8 @@ pub use ganger_protocol::{Bytes, Encoding, Value};
 ///   a function that returns another type to iterate over, such as a `Vec`.
 /// - The name is the function's own, the summary the first paragraph of its documentation, unless said otherwise.
 /// - `idempotent`, `timeout` ("250ms", "5s", "2m"), `slots`, `weight` (1 to 100), `coefficient` and `exclusive`
-///   ("worker" or "node") are the promises that [`Function`] has methods for. What makes no sense does not compile:
+///   ("worker" or "node") are the promises that [`Function`] has methods for. `batch(32, "10ms")` makes it one that takes
+///   the inputs of several calls at once, as [`Function::batch`] does. What makes no sense does not compile:
 ///
 /// ```compile_fail
 /// #[ganger_worker::action(timeout = "soon")]

@@ -6,6 +6,7 @@
 //! protocol are its tests.
 
 mod arrivals;
+mod batches;
 mod streams;
 #[cfg(test)]
 mod transcript;
@@ -27,6 +28,8 @@ pub(crate) enum Effect {
     Load(Box<Welcome>),
     /// Run a function.
     Run(Box<Run>),
+    /// Run a function with the inputs of several calls.
+    RunTogether(Vec<Run>),
     /// Ask a running call to stop.
     Cancel { seq: u64, reason: CancelReason },
     /// A stream may have room again.
@@ -80,7 +83,7 @@ impl InputItem {
 }
 
 /// How a call ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Result(Encoding, Bytes),
     Failed(Box<ErrorReport>),
@@ -119,6 +122,8 @@ struct Running {
     credit_items: i64,
     credit_bytes: i64,
     inputs: streams::Inputs,
+    /// The numbers of the batch that it is in.
+    batch: Option<std::ops::RangeInclusive<u64>>,
     /// What it ends with whatever its function says.
     refused: Option<Box<ErrorReport>>,
 }
@@ -131,6 +136,9 @@ pub(crate) struct Session {
     names: Vec<String>,
     /// Those that read an input stream.
     readers: Vec<String>,
+    /// Those that take batches.
+    batching: Vec<String>,
+    gathering: Option<batches::Gathering>,
     max_payload: u64,
     /// The arenas, if both sides can.
     arenas: Option<SharedMemory>,
@@ -152,6 +160,8 @@ impl Session {
             phase: Phase::Greeting,
             names: Vec::new(),
             readers: Vec::new(),
+            batching: Vec::new(),
+            gathering: None,
             max_payload: Limits::default().max_payload,
             arenas: None,
             assembler: Assembler::new(Limits::default()),
@@ -206,6 +216,7 @@ impl Session {
                 if kind == Kind::Call || was_under_way {
                     let report = ErrorReport::new(code::PAYLOAD_TOO_LARGE, "", error.to_string());
                     self.answer_error(seq, &report);
+                    self.set_going(seq);
                     self.stop_if_idle();
                 }
             }
@@ -237,6 +248,8 @@ impl Session {
         self.names = functions.iter().map(|contract| contract.name.clone()).collect();
         let readers = functions.iter().filter(|contract| contract.inputs.is_some());
         self.readers = readers.map(|contract| contract.name.clone()).collect();
+        let batching = functions.iter().filter(|contract| contract.batch.is_some());
+        self.batching = batching.map(|contract| contract.name.clone()).collect();
         self.data_out.push(Frame::new(Kind::Ready, 0).with_body(Ready { functions }.encode()));
         self.phase = if stop { Phase::Stopping } else { Phase::Serving };
         self.stop_if_idle();
@@ -286,13 +299,14 @@ impl Session {
         true
     }
 
-    /// A call, or the worker itself (seq 0), has something to say: LOG or PROGRESS (R38).
-    pub(crate) fn say(&mut self, kind: Kind, seq: u64, body: Vec<u8>) {
+    /// A call, or the worker itself (seq 0), has something to say: LOG or PROGRESS (R38). False: nobody hears of it.
+    pub(crate) fn say(&mut self, kind: Kind, seq: u64, body: Bytes) -> bool {
         // What is too long for a frame would end the worker; a record that is lost does not.
-        let fits = body.len() <= MAX_BODY_LENGTH as usize;
-        if fits && (seq == 0 || self.running.contains_key(&seq)) {
+        let goes = body.len() <= MAX_BODY_LENGTH as usize && (seq == 0 || self.running.contains_key(&seq));
+        if goes {
             self.data_out.push(Frame::new(kind, seq).with_body(body));
         }
+        goes
     }
 
     /// The shutdown hooks have returned.

@@ -59,9 +59,11 @@ fn every_function_with_the_attribute_is_offered_in_the_order_of_names() {
         "count_later",
         "counted",
         "function",
+        "halves",
         "letters",
         "reverse",
         "scan",
+        "shorten",
         "text.shout",
     ];
     assert_eq!(names[..of_actions.len()], of_actions);

@@ -21,6 +21,8 @@ enum Way {
     Async,
     Items,
     AsyncItems,
+    Batch,
+    AsyncBatch,
 }
 
 fn registration(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
@@ -29,9 +31,9 @@ fn registration(arguments: TokenStream, item: TokenStream) -> Result<TokenStream
     let mut promises = Promises::default();
     syn::meta::parser(|argument| promises.read(&argument)).parse2(arguments)?;
     promises.summary = promises.summary.or_else(|| first_paragraph(&item.attrs));
-    let way = way(&item, promises.stream)?;
+    let way = way(&item, promises.stream)?.with_batch(&item, promises.batch.is_some())?;
     let name = promises.name.clone().unwrap_or_else(|| item.sig.ident.unraw().to_string());
-    let function = function(&item, way, &name, &promises.methods());
+    let function = function(&item, way, &name, &promises);
     Ok(quote! {
         const _: () = {
             // The function may have any name but this.
@@ -47,16 +49,19 @@ fn registration(arguments: TokenStream, item: TokenStream) -> Result<TokenStream
 }
 
 /// The `Function`, with the schemas that its types have.
-fn function(item: &ItemFn, way: Way, name: &str, promises: &TokenStream) -> TokenStream {
+fn function(item: &ItemFn, way: Way, name: &str, promises: &Promises) -> TokenStream {
     let (handler, parts) = (handler(item), parts(item));
     let (constructor, output) = way.constructor_and_output();
+    let batch = promises.batch.map(|(max, ms)| quote!(#max, ::core::time::Duration::from_millis(#ms),));
+    let input = if batch.is_some() { quote!(each_input) } else { quote!(input) };
+    let promises = promises.methods();
     quote! {
         let handler = #handler;
-        let function = ::ganger_worker::Function::#constructor(#name, handler);
+        let function = ::ganger_worker::Function::#constructor(#name, #batch handler);
         function
             #promises
             .described(actions::Types {
-                input: (&actions::input(handler)).read_schema(),
+                input: (&actions::#input(handler)).read_schema(),
                 output: (&actions::#output(handler)).written_schema(),
             })
             #( .with_part((&actions::part::<#parts>()).part_schema()) )*
@@ -71,6 +76,21 @@ impl Way {
             Self::Async => (quote!(new_async), quote!(future)),
             Self::Items => (quote!(stream), quote!(items)),
             Self::AsyncItems => (quote!(stream_async), quote!(async_items)),
+            Self::Batch => (quote!(batch), quote!(each_result)),
+            Self::AsyncBatch => (quote!(batch_async), quote!(each_future_result)),
+        }
+    }
+
+    /// The same for a function that takes the inputs of several calls.
+    fn with_batch(self, item: &ItemFn, has_batch: bool) -> Result<Self> {
+        match (self, has_batch) {
+            (way, false) => Ok(way),
+            (Self::Value, true) => Ok(Self::Batch),
+            (Self::Async, true) => Ok(Self::AsyncBatch),
+            (Self::Items | Self::AsyncItems | Self::Batch | Self::AsyncBatch, true) => {
+                let message = "a function of batches returns a list of results, one for each call";
+                Err(Error::new_spanned(&item.sig.output, message))
+            }
         }
     }
 }
@@ -182,6 +202,17 @@ mod tests {
             Some(Way::AsyncItems)
         );
         assert_eq!(way_of("async fn f(x: u8) -> u8 { x }", true), None);
+    }
+
+    #[test]
+    fn a_batch_gives_one_value_for_each_call() {
+        let way = |text: &str| {
+            let item = parsed(text);
+            way(&item, false).and_then(|way| way.with_batch(&item, true)).ok()
+        };
+        assert_eq!(way("fn f(x: Vec<u8>) -> Vec<u8> { x }"), Some(Way::Batch));
+        assert_eq!(way("async fn f(x: Vec<u8>) -> Vec<u8> { x }"), Some(Way::AsyncBatch));
+        assert_eq!(way("fn f(x: Vec<u8>) -> impl Iterator<Item = u8> { x.into_iter() }"), None);
     }
 
     #[test]

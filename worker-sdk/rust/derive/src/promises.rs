@@ -5,7 +5,8 @@ use quote::{ToTokens, quote};
 use syn::meta::ParseNestedMeta;
 use syn::{Error, LitFloat, LitInt, LitStr, Result};
 
-const KNOWN: &str = "name, summary, idempotent, timeout, slots, weight, coefficient, exclusive, stream";
+const KNOWN: &str =
+    "name, summary, idempotent, timeout, slots, weight, coefficient, exclusive, batch, stream";
 
 /// The arguments of the attribute.
 #[derive(Default)]
@@ -14,6 +15,8 @@ pub(crate) struct Promises {
     pub(crate) summary: Option<String>,
     /// It gives its items as something to iterate over.
     pub(crate) stream: bool,
+    /// It takes the inputs of so many calls at once, which wait so many milliseconds for one another.
+    pub(crate) batch: Option<(u32, u64)>,
     idempotent: bool,
     timeout_ms: Option<u64>,
     slots: Option<u32>,
@@ -31,6 +34,7 @@ impl Promises {
             "summary" => self.summary = Some(argument.value()?.parse::<LitStr>()?.value()),
             "idempotent" => self.idempotent = true,
             "stream" => self.stream = true,
+            "batch" => self.batch = Some(batch(argument)?),
             "timeout" => self.timeout_ms = Some(milliseconds(&argument.value()?.parse()?)?),
             "slots" => self.slots = Some(between(&argument.value()?.parse()?, 1, u32::MAX)?),
             "weight" => self.weight = Some(between(&argument.value()?.parse()?, 1, 100)?),
@@ -89,6 +93,21 @@ fn factor(argument: &ParseNestedMeta<'_>) -> Result<f64> {
         return value.parse::<LitInt>()?.base10_parse();
     }
     value.parse::<LitFloat>()?.base10_parse()
+}
+
+/// `batch(32, "10ms")`.
+fn batch(argument: &ParseNestedMeta<'_>) -> Result<(u32, u64)> {
+    let both;
+    syn::parenthesized!(both in argument.input);
+    let max = between(&both.parse()?, 1, u32::MAX)?;
+    both.parse::<syn::Token![,]>()?;
+    let wait: LitStr = both.parse()?;
+    let wait = if is_zero(&wait) { 0 } else { milliseconds(&wait)? };
+    if both.is_empty() { Ok((max, wait)) } else { Err(both.error("a batch has a size and a time")) }
+}
+
+fn is_zero(text: &LitStr) -> bool {
+    matches!(text.value().trim(), "0" | "0ms" | "0s")
 }
 
 fn place(text: &LitStr) -> Result<&'static str> {
@@ -156,5 +175,15 @@ mod tests {
         );
         assert!(refusal("idempotnt").contains("idempotent"));
         assert!(refusal("name = \"\"").contains("empty"));
+        assert_eq!(refusal("batch(0, \"1ms\")"), "between 1 and 4294967295, not 0");
+        assert!(refusal("batch(2, \"soon\")").contains("a time such as"));
+        assert!(!refusal("batch(2)").is_empty() && !refusal("batch(2, \"1s\", 3)").is_empty());
+    }
+
+    #[test]
+    fn a_batch_has_a_size_and_a_time() {
+        let batch = |text: &str| read(text).ok().and_then(|promises| promises.batch);
+        assert_eq!(batch("batch(32, \"10ms\")"), Some((32, 10)));
+        assert_eq!(batch("batch(1, \"0\")"), Some((1, 0)));
     }
 }

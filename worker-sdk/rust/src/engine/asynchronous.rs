@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
 use super::{Arc, Engine, Outcome, report_panic};
+use crate::batch::RunningBatch;
 use crate::context::Context;
 use crate::function::Running;
 
@@ -23,6 +24,23 @@ impl Engine {
                 () = context.cancelled() => Outcome::Cancelled,
             };
             engine.finish(seq, outcome);
+        });
+    }
+
+    /// The same for calls that run together, which it ends itself.
+    pub(super) fn run_batch_async(self: &Arc<Self>, running: RunningBatch, context: Context) {
+        let engine = Arc::clone(self);
+        let future = caught(Box::pin(async move {
+            running.await;
+            // Whichever has no end by now was never the function's.
+            Outcome::Cancelled
+        }));
+        self.runtime.get_or_init(start_runtime).spawn(async move {
+            let outcome = tokio::select! {
+                outcome = future => outcome,
+                () = context.cancelled() => Outcome::Cancelled,
+            };
+            engine.finish_all(&context, &outcome);
         });
     }
 }

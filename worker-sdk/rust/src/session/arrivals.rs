@@ -13,6 +13,15 @@ use crate::nearest::nearest;
 
 impl Session {
     pub(super) fn receive_data(&mut self, frame: Frame) -> Result<(), String> {
+        let (kind, seq) = (frame.kind, frame.seq);
+        self.take_data(frame)?;
+        if kind == Kind::Call {
+            self.set_going(seq);
+        }
+        Ok(())
+    }
+
+    fn take_data(&mut self, frame: Frame) -> Result<(), String> {
         if matches!(frame.kind, Kind::Call | Kind::Ping) {
             self.check_order(&frame)?;
         }
@@ -58,7 +67,7 @@ impl Session {
                     return self.input(whole);
                 }
                 let shared = self.reference(&whole)?;
-                self.begin_call(whole, shared).map_err(|error| format!("the body of a CALL: {error}"))
+                self.begin_call(whole, shared)
             }
             Ok(None) => Ok(()),
             Err(error) if error.is_violation() => Err(error.to_string()),
@@ -93,14 +102,16 @@ impl Session {
         }
     }
 
-    fn begin_call(&mut self, frame: Frame, shared: Option<Reference>) -> Result<(), BodyError> {
-        let call = Call::decode(&frame.body)?;
+    fn begin_call(&mut self, frame: Frame, shared: Option<Reference>) -> Result<(), String> {
+        let call = Call::decode(&frame.body).map_err(|error| format!("the body of a CALL: {error}"))?;
         let seq = frame.seq;
         if !self.names.iter().any(|name| name == call.function) {
             let report = self.no_such_function(call.function);
             self.answer_error(seq, &report);
             return Ok(());
         }
+        let takes_batches = self.batching.iter().any(|name| name == call.function);
+        let batch = self.join(seq, call.batch.filter(|_| takes_batches))?;
         if let Some(reference) = shared.filter(|reference| reference.length > self.max_payload) {
             let message =
                 format!("the input has {} bytes, the limit is {}", reference.length, self.max_payload);
@@ -115,6 +126,7 @@ impl Session {
         let reads = self.readers.iter().any(|name| name == call.function);
         let running = Running {
             inputs: if reads { Inputs::Open { owed: Credit::default() } } else { Inputs::None },
+            batch: batch.clone(),
             refused: None,
             cancelled: false,
             credit_items: STREAM_CREDIT_ITEMS.into(),
@@ -133,7 +145,7 @@ impl Session {
             shared,
             reads,
         };
-        self.effects.push(Effect::Run(Box::new(run)));
+        self.start(run, batch.is_some());
         Ok(())
     }
 
@@ -189,11 +201,9 @@ impl Session {
 
     fn cancel(&mut self, seq: u64, reason: CancelReason) {
         let was_under_way = self.assembler.abandon_if_under_way(seq);
-        if let Some(running) = self.running.get_mut(&seq) {
+        if self.is_running(seq) {
             // What was under way was an item of its input stream.
-            if !std::mem::replace(&mut running.cancelled, true) {
-                self.effects.push(Effect::Cancel { seq, reason });
-            }
+            self.cancel_running(seq, reason);
         } else if was_under_way {
             self.answer_cancelled(seq);
             self.stop_if_idle();

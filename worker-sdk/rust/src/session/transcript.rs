@@ -191,13 +191,13 @@ impl Player {
                 let level = Level::Warning;
                 let level = if text("level") == "info" { Level::Info } else { level };
                 let log = Log { level, logger: text("logger"), message: text("message"), fields: None };
-                self.session.say(Kind::Log, seq, log.encode());
+                self.session.say(Kind::Log, seq, log.encode().into());
             }
             "progress" => {
                 let note = with["note"].as_str().map(str::to_owned);
                 let progress =
                     Progress { done: with["done"].as_f64().unwrap(), total: with["total"].as_f64(), note };
-                self.session.say(Kind::Progress, seq, progress.encode());
+                self.session.say(Kind::Progress, seq, progress.encode().into());
             }
             other => panic!("what is {other}?"),
         }
@@ -256,6 +256,7 @@ impl Player {
                     "shared": run.shared.map(where_in_memory),
                 } })
             }
+            Effect::RunTogether(_) => return None,
             Effect::Cancel { seq, reason } => json!({ "cancel": { "seq": seq, "reason": reason.as_str() } }),
             Effect::Credit { .. } => return None,
             Effect::Input { seq, item } => {
