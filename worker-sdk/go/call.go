@@ -12,8 +12,10 @@ import (
 
 // A Call is what a function may know and say about the call that it runs for. See From.
 type Call struct {
-	engine   *engine
-	seq      uint64
+	engine *engine
+	seq    uint64
+	// seqs are those of all calls that its function is given together.
+	seqs     []uint64
 	function string
 	attempt  uint32
 	deadline time.Time
@@ -82,7 +84,7 @@ func (c *Call) Progress(done, total float64, note string) {
 	if total != 0 {
 		known = &total
 	}
-	c.engine.say(wire.Progress, c.seq, wire.ProgressBody(done, known, clean(note, maxMessage)))
+	c.engine.progress(c.seqs, wire.ProgressBody(done, known, clean(note, maxMessage)))
 }
 
 // Log is the log of this call. Its records reach the host's logger.
@@ -93,9 +95,17 @@ func (c *Call) Log() *slog.Logger {
 	return slog.New(&logHandler{call: c, level: slog.LevelDebug})
 }
 
+// numbers are those of all calls that its function runs for; 0 is the worker itself.
+func (c *Call) numbers() []uint64 {
+	if c.seqs == nil {
+		return []uint64{0}
+	}
+	return c.seqs
+}
+
 func newCall(e *engine, run *session.Run) *Call {
 	call := &Call{
-		engine: e, seq: run.Seq, function: run.Call.Function, attempt: run.Call.Attempt, trace: run.Call.Context,
+		engine: e, seq: run.Seq, seqs: []uint64{run.Seq}, function: run.Call.Function, attempt: run.Call.Attempt, trace: run.Call.Context,
 		inputs: newInputs(), credit: make(chan struct{}),
 	}
 	if run.Call.TimeoutMS != nil {

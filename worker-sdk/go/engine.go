@@ -31,6 +31,7 @@ type engine struct {
 	control *lanes.Outbox
 
 	bodies    map[string]body
+	together  map[string]together
 	contracts []wire.Contract
 	startup   []Hook
 	shutdown  []Hook
@@ -41,7 +42,7 @@ type engine struct {
 
 func newEngine(connected *lanes.Lanes, session *session.Session) *engine {
 	return &engine{
-		session: session, calls: map[uint64]*Call{}, bodies: map[string]body{},
+		session: session, calls: map[uint64]*Call{}, bodies: map[string]body{}, together: map[string]together{},
 		readers: map[wire.Lane]*wire.Reader{
 			wire.Data: wire.NewReader(connected.Data), wire.Control: wire.NewReader(connected.Control),
 		},
@@ -105,7 +106,18 @@ func (e *engine) perform(effect session.Effect) {
 		call := newCall(e, &effect)
 		ctx, release := contextOf(call)
 		e.calls[effect.Seq] = call
+		if e.together[call.function] != nil {
+			go e.runTogether(ctx, release, call, []session.Run{effect})
+			return
+		}
 		go e.run(ctx, release, call, &effect)
+	case session.RunTogether:
+		call := newBatchCall(e, effect.Runs)
+		ctx, release := contextOf(call)
+		for _, seq := range call.seqs {
+			e.calls[seq] = call
+		}
+		go e.runTogether(ctx, release, call, effect.Runs)
 	case session.Cancel:
 		e.withCall(effect.Seq, func(call *Call) { call.cancel(&Cancelled{effect.Reason}) })
 	case session.Input:
@@ -163,37 +175,24 @@ func (e *engine) bringIn(shared *wire.Reference, payload *[]byte) (err error) {
 	return err
 }
 
-func (e *engine) finish(seq uint64, end *outcome) {
-	if end.report == nil && e.arenas != nil {
-		if reference := e.arenas.Write(end.payload); reference != nil {
-			e.finishShared(seq, end.encoding, reference)
-			return
-		}
-	}
+// log sends LOG of the worker itself, or of a call: of a batch, that of the first which still runs.
+func (e *engine) log(seqs []uint64, body []byte) {
 	e.step(func(s *session.Session) {
-		delete(e.calls, seq)
-		switch {
-		case end.report == nil:
-			s.Return(seq, end.encoding, end.payload)
-		case end.stopped:
-			s.Stopped(seq, end.report)
-		default:
-			s.Fail(seq, end.report)
+		for _, seq := range seqs {
+			if s.Say(wire.Log, seq, body) {
+				break
+			}
 		}
 	})
 }
 
-func (e *engine) finishShared(seq uint64, encoding wire.Encoding, reference *wire.Reference) {
+// progress sends PROGRESS of a call: of a batch, that of all.
+func (e *engine) progress(seqs []uint64, body []byte) {
 	e.step(func(s *session.Session) {
-		delete(e.calls, seq)
-		if !s.ReturnShared(seq, encoding, reference) {
-			e.arenas.Release(reference.Offset)
+		for _, seq := range seqs {
+			s.Say(wire.Progress, seq, body)
 		}
 	})
-}
-
-func (e *engine) say(kind wire.Kind, seq uint64, body []byte) {
-	e.step(func(s *session.Session) { s.Say(kind, seq, body) })
 }
 
 func (e *engine) exit(how session.Exit) {

@@ -17,6 +17,8 @@ type None = struct{}
 type offer struct {
 	contract wire.Contract
 	body     body
+	// together is its body instead, if it takes batches.
+	together together
 	// unfit is what is wrong with how it was made.
 	unfit error
 }
@@ -98,10 +100,14 @@ func (o *offer) join(e *engine) error {
 		return fmt.Errorf("the function %q: %w", name, o.unfit)
 	case name == "":
 		return fmt.Errorf("a function has no name")
-	case e.bodies[name] != nil:
+	case e.bodies[name] != nil || e.together[name] != nil:
 		return fmt.Errorf("two functions named %q", name)
 	}
-	e.bodies[name] = o.body
+	if o.together != nil {
+		e.together[name] = o.together
+	} else {
+		e.bodies[name] = o.body
+	}
 	e.contracts = append(e.contracts, o.contract)
 	return nil
 }

@@ -41,7 +41,7 @@ func TestHooksRunInOrderBeforeReadyAndAfterTheLastCall(t *testing.T) {
 func TestAStartThatFailsIsToldWithItsError(t *testing.T) {
 	for kind, want := range map[string]string{
 		"failing start": "over quota", "panicking start": "no model", "two of a name": `two functions named "a"`,
-		"unfit type": "a chan int cannot travel", "unfit tag": "a weight is between 1 and 100",
+		"unfit type": "a chan int cannot travel", "unfit tag": "a weight is between 1 and 100", "unfit batch": "a batch of 0 calls",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			h := start(t, kind, nil)

@@ -88,7 +88,7 @@ func (h *logHandler) Handle(ctx context.Context, record slog.Record) error {
 	if call.function != "" {
 		logger = call.function
 	}
-	engine.say(wire.Log, call.seq, wire.LogBody(levelName(record.Level), clean(logger, maxMessage),
+	engine.log(call.numbers(), wire.LogBody(levelName(record.Level), clean(logger, maxMessage),
 		clean(record.Message, maxMessage), collect(fields)))
 	return nil
 }

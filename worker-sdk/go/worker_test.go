@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "functions":
-		worker.Run(append(functions(), hooks()...)...)
+		worker.Run(append(append(functions(), batches()...), hooks()...)...)
 	case "failing start":
 		worker.Run(worker.Startup(func(context.Context) error {
 			return &quota{Limit: 3, cause: fs.ErrNotExist}
@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 		worker.Run(worker.Startup(func(context.Context) error { panic("no model") }))
 	case "slow start":
 		worker.Run(worker.Startup(func(context.Context) error { time.Sleep(time.Hour); return nil }))
+	case "unfit batch":
+		worker.Run(worker.BatchFunction("a", 0, 0, func(context.Context, []int) ([]int, error) { return nil, nil }))
 	case "two of a name":
 		worker.Run(worker.Function("a", none), worker.Function("a", none))
 	case "unfit type":

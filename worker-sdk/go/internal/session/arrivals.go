@@ -24,6 +24,9 @@ func (s *Session) Receive(lane wire.Lane, frame wire.Frame) {
 	if err != nil {
 		s.Refuse(err)
 	}
+	if frame.Kind == wire.Call {
+		s.setGoing(frame.Seq)
+	}
 }
 
 // Refuse takes what is wrong with the host's bytes.
@@ -55,6 +58,7 @@ func (s *Session) refuseTooLarge(tooLarge *wire.TooLarge) {
 	}
 	if underWay {
 		s.fail(seq, report)
+		s.setGoing(seq)
 		s.stopIfIdle()
 	}
 }
@@ -150,6 +154,10 @@ func (s *Session) begin(frame *wire.Frame) error {
 	if err != nil {
 		return err
 	}
+	batch, err := s.batchOf(frame.Seq, &call)
+	if err != nil {
+		return err
+	}
 	shared, err := s.shared(frame)
 	if err != nil {
 		return err
@@ -160,10 +168,17 @@ func (s *Session) begin(frame *wire.Frame) error {
 		return nil
 	}
 	reads := s.readers[call.Function]
-	s.running[frame.Seq] = &running{reads: reads, creditItems: streamItems, creditBytes: streamBytes}
-	s.want(Run{
+	s.running[frame.Seq] = &running{
+		reads: reads, creditItems: streamItems, creditBytes: streamBytes, batch: batch,
+	}
+	run := Run{
 		Seq: frame.Seq, Call: call, Encoding: frame.Flags.Encoding(), Payload: frame.Payload, Shared: shared,
-	})
+	}
+	if batch != nil {
+		batch.runs = append(batch.runs, run)
+	} else {
+		s.want(run)
+	}
 	return nil
 }
 

@@ -45,10 +45,7 @@ func (s *Session) cancel(frame *wire.Frame) error {
 	switch {
 	case call != nil:
 		s.chunks.Abandon(seq) // of an input item that the host may not finish any more
-		if !call.cancelled {
-			call.cancelled = true
-			s.want(Cancel{seq, reason})
-		}
+		s.cancelRunning(seq, call, reason)
 	case s.chunks.Abandon(seq):
 		s.answerCancelled(seq)
 		s.stopIfIdle()

@@ -22,6 +22,9 @@ type Run struct {
 	Shared *wire.Reference
 }
 
+// RunTogether asks for a function, with the inputs of several calls.
+type RunTogether struct{ Runs []Run }
+
 // Cancel asks a running call to stop.
 type Cancel struct {
 	Seq    uint64
@@ -57,16 +60,17 @@ type Exit struct {
 // Vanish asks to exit at once: nobody reads any more (R1).
 type Vanish struct{}
 
-func (Load) isEffect()     {}
-func (Run) isEffect()      {}
-func (Cancel) isEffect()   {}
-func (Input) isEffect()    {}
-func (InputEnd) isEffect() {}
-func (Credit) isEffect()   {}
-func (Released) isEffect() {}
-func (Shutdown) isEffect() {}
-func (Exit) isEffect()     {}
-func (Vanish) isEffect()   {}
+func (Load) isEffect()        {}
+func (Run) isEffect()         {}
+func (RunTogether) isEffect() {}
+func (Cancel) isEffect()      {}
+func (Input) isEffect()       {}
+func (InputEnd) isEffect()    {}
+func (Credit) isEffect()      {}
+func (Released) isEffect()    {}
+func (Shutdown) isEffect()    {}
+func (Exit) isEffect()        {}
+func (Vanish) isEffect()      {}
 
 // sent is a payload that the worker would send.
 type sent struct {

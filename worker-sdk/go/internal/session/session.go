@@ -20,7 +20,10 @@ type Session struct {
 	exits     bool
 	names     []string
 	// readers are those of the names that read an input stream.
-	readers    map[string]bool
+	readers map[string]bool
+	// batching are those that take batches; gathering is the batch whose last call has not come.
+	batching   map[string]bool
+	gathering  *batch
 	maxPayload uint64
 	// arenas are nil unless both sides can share memory.
 	arenas  *wire.SharedMemory
@@ -53,6 +56,8 @@ type running struct {
 	reads bool
 	// refused is what the call ends with whatever its function says, if there is such a thing.
 	refused *wire.Report
+	// batch is the one that it is in, nil if it came alone.
+	batch *batch
 	// What the function may still send of its stream (R29).
 	creditItems, creditBytes int64
 	// What it has read of its input stream and given no credit for yet.
@@ -64,7 +69,7 @@ type running struct {
 func New(hello wire.HelloBody, attach *wire.AttachBody) *Session {
 	s := &Session{
 		maxPayload: wire.DefaultMaxPayload, running: map[uint64]*running{}, ahead: map[uint64]string{},
-		readers: map[string]bool{},
+		readers: map[string]bool{}, batching: map[string]bool{},
 	}
 	if attach != nil {
 		s.DataOut = append(s.DataOut, attachFrame(*attach, wire.Data))
@@ -88,6 +93,7 @@ func (s *Session) Loaded(functions []wire.Contract) {
 	for index := range functions {
 		s.names = append(s.names, functions[index].Name)
 		s.readers[functions[index].Name] = functions[index].Inputs != nil
+		s.batching[functions[index].Name] = functions[index].Batch != nil
 	}
 	s.send(wire.Frame{Kind: wire.Ready, Body: messagepack.AppendBody(nil, wire.ReadyBody{Functions: functions})})
 	s.phase = serving
@@ -172,12 +178,14 @@ func (s *Session) Stopped(seq uint64, report *wire.Report) {
 	s.Fail(seq, report)
 }
 
-// Say sends LOG or PROGRESS of a running call, or LOG of none (R38).
-func (s *Session) Say(kind wire.Kind, seq uint64, body []byte) {
+// Say sends LOG or PROGRESS of a running call, or LOG of none (R38), and tells whether anybody hears of it.
+func (s *Session) Say(kind wire.Kind, seq uint64, body []byte) bool {
 	// A record that is too long for a frame is lost; a frame that is too long would end the worker.
-	if (seq == 0 || s.running[seq] != nil) && len(body) <= wire.MaxBody {
+	heard := (seq == 0 || s.running[seq] != nil) && len(body) <= wire.MaxBody
+	if heard {
 		s.send(wire.Frame{Kind: kind, Seq: seq, Body: body})
 	}
+	return heard
 }
 
 func (s *Session) remove(seq uint64) *running {

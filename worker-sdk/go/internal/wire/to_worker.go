@@ -14,7 +14,7 @@ type CallBody struct {
 	// Arguments says that the payload is a list of two, positional and named arguments; else it is one value.
 	Arguments bool
 	Context   map[string]string
-	// Batch is what it came with, nil if it came alone. This SDK's functions take one input each, so that the host sends none.
+	// Batch is what it came with, nil if it came alone.
 	Batch *InBatch
 }
 
