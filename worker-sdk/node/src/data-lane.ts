@@ -12,6 +12,8 @@ const LONG_TURN_MS = 1
 export interface DataLaneHandler {
   frame(frame: Frame): void
   oversized(kind: number, flags: number, seq: Seq): void
+  /** The frames of one read were given; what lies in them is gone with the next. */
+  read(): void
   violation(message: string): void
   /** End of file or an error. */
   closed(error?: Error): void
@@ -68,6 +70,7 @@ export class DataLane {
     this.outbox.beginTurn()
     try {
       this.#reader.filled(count)
+      this.handler.read()
     } catch (error) {
       if (!(error instanceof Violation)) throw error
       this.handler.violation(error.message)

@@ -21,6 +21,9 @@ export interface Call extends Payload {
   context: Readonly<Record<string, string>> | null
 }
 
+/** Whether a call that was handed over ahead is this worker's now, was taken back, or has to wait until `takeUp` is told. */
+export type Claim = 'taken' | 'gone' | 'later'
+
 /** What the session wants done, in the order it asks. */
 export interface Effects {
   send(lane: Lane, kind: number, seq: Seq, body?: unknown): void
@@ -33,6 +36,8 @@ export interface Effects {
   fetch(offset: number, length: number, viewedBy?: Seq): Buffer
   /** The host looks no more at these blocks of the result arena. */
   release(offsets: readonly number[]): void
+  /** All that was sent is with the kernel: take a token for the call whose turn it is. */
+  claim(): Claim
   run(call: Call): void
   /** Calls of one function that came together. Their payloads are owned. */
   runTogether(calls: readonly Call[]): void
@@ -59,6 +64,8 @@ export interface Hello {
   pid: number
   /** It inherited its descriptors, on a system where arenas can be among them. */
   sharedMemory: boolean
+  /** It takes calls that are handed over ahead: it inherited its descriptors, on a system where an eventfd can be among them. */
+  ahead: boolean
 }
 
 /** What a worker shows that joins a running pool through a named endpoint (SPEC 1.2). */

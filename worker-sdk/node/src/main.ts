@@ -25,7 +25,7 @@ if (target === undefined || lanes === undefined) {
   )
   process.exit(EXIT_USAGE)
 }
-// Arenas are inherited, like the lanes: a worker that attaches has none.
-const sharedMemory = 'dataFd' in lanes && process.platform === 'linux'
-const hello = { sdk: 'ganger-worker', sdkVersion: SDK_VERSION, language: 'node', pid: process.pid, sharedMemory }
-new Worker(target, lanes, hello).start()
+// Arenas and claims are inherited, like the lanes: a worker that attaches has none.
+const inherits = 'dataFd' in lanes && process.platform === 'linux'
+const about = { sdk: 'ganger-worker', sdkVersion: SDK_VERSION, language: 'node', pid: process.pid }
+new Worker(target, lanes, { ...about, sharedMemory: inherits, ahead: inherits }).start()

@@ -40,6 +40,8 @@ export class Outbox {
   maxPayload = Number.MAX_SAFE_INTEGER
   /** Where large payloads go, if the host agreed. */
   arenas: Arenas | null = null
+  /** Nothing waits for the kernel any more. */
+  onDrained: (() => void) | null = null
 
   constructor(
     private readonly socket: Socket,
@@ -51,6 +53,11 @@ export class Outbox {
   /** More is unwritten than is good: progress may be left out. */
   get congested(): boolean {
     return this.#handedOver.length > 0 && this.#piecesLength + this.#encoder.position > CONGESTED
+  }
+
+  /** All that was sent is with the kernel. */
+  get isEmpty(): boolean {
+    return this.#encoder.position === 0 && this.#pieces.length === 0 && this.#handedOver.length === 0
   }
 
   /** A frame of a body alone. Throws `NotEncodable` and sends nothing if the body is no body. */
@@ -113,7 +120,6 @@ export class Outbox {
 
   /** Writes what the kernel takes now. */
   flush(): void {
-    this.#scheduled = false
     if (this.#handedOver.length > 0) return
     if (this.#pieces.length === 0) this.#flushEncoder()
     else this.#flushPieces()
@@ -167,7 +173,10 @@ export class Outbox {
       if (this.#encoder.position + this.#piecesLength > EARLY_WRITE) this.flush()
     } else if (!this.#scheduled) {
       this.#scheduled = true
-      process.nextTick(() => this.flush())
+      process.nextTick(() => {
+        this.#scheduled = false
+        this.flush()
+      })
     }
   }
 
@@ -224,6 +233,7 @@ export class Outbox {
     this.socket.write(pieces[last] as Uint8Array, () => {
       this.#handedOver = []
       this.flush()
+      if (this.isEmpty) this.onDrained?.()
     })
     this.socket.uncork()
   }

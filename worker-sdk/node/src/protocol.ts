@@ -30,7 +30,15 @@ export const Kind = {
   CREDIT: 36,
 } as const
 
-export const Flag = { CRITICAL: 0x01, MORE: 0x02, SHARED: 0x04, HELD: 0x08, VIEW: 0x40, ENCODING: 0x30 } as const
+export const Flag = {
+  CRITICAL: 0x01,
+  MORE: 0x02,
+  SHARED: 0x04,
+  HELD: 0x08,
+  VIEW: 0x40,
+  AHEAD: 0x80,
+  ENCODING: 0x30,
+} as const
 export const Encoding = { MESSAGEPACK: 0x00, RAW: 0x10, PICKLE: 0x20 } as const
 
 /** Beyond 2^53 a seq is a bigint; both compare and serve as keys alike. */
@@ -89,6 +97,8 @@ export interface Welcome {
   device: string | null
   /** Where the arenas are; null without shared memory. */
   sharedMemory: SharedMemory | null
+  /** Where the tokens of calls are that are handed over ahead (R60); null: there are none. */
+  claimsFd: number | null
 }
 
 /** The arenas of R42: descriptors, sizes in bytes, and from how many bytes on a payload is worth one. */
@@ -191,6 +201,7 @@ export function readStop(frame: Frame): StopBody {
 export function readWelcome(frame: Frame): Welcome {
   const map = bodyMap(frame, 'WELCOME')
   const device = map['device'] ?? null
+  const claimsFd = map['claims_fd'] ?? null
   return {
     version: integer(map['version'], 'version', U16, 0),
     pool: text(map['pool'] === undefined ? '' : map['pool'], 'pool'),
@@ -202,6 +213,7 @@ export function readWelcome(frame: Frame): Welcome {
     stopTimeoutMs: integer(map['stop_timeout_ms'], 'stop_timeout_ms', U64, 5000),
     device: device === null ? null : text(device, 'device'),
     sharedMemory: readSharedMemory(map['shared_memory'] ?? null),
+    claimsFd: claimsFd === null ? null : integer(claimsFd, 'claims_fd', U32, 0),
   }
 }
 
@@ -301,4 +313,12 @@ function textMap(value: unknown, field: string): Record<string, string> {
 
 function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
+const KNOWN: ReadonlySet<number> = new Set(Object.values(Kind))
+
+/** A frame that is not for this lane and direction: a violation if we know it or must (R3), else skipped. */
+export function unexpected(kind: number, flags: number, lane: Lane): void {
+  if (KNOWN.has(kind)) throw new Violation(`kind ${kind} does not belong on ${lane}`)
+  if (flags & Flag.CRITICAL) throw new Violation(`critical frame of unknown kind ${kind}`)
 }

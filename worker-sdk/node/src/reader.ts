@@ -13,8 +13,9 @@ export interface FrameHandler {
 
 export class FrameReader {
   readonly #scratch = Buffer.allocUnsafeSlow(CAPACITY)
-  /** Bytes of an unfinished frame at the beginning of the scratch buffer. */
+  /** Bytes of an unfinished frame in the scratch buffer, and where: they go to its beginning before the next read. */
   #kept = 0
+  #keptAt = 0
   #large: { bytes: Buffer; filled: number } | null = null
   #toSkip = 0
   /** One object for all frames: a frame is handled before the next is parsed. */
@@ -29,6 +30,8 @@ export class FrameReader {
   /** Where the next bytes go. */
   space(): Buffer {
     if (this.#large !== null) return this.#large.bytes.subarray(this.#large.filled)
+    if (this.#keptAt > 0) this.#scratch.copyWithin(0, this.#keptAt, this.#keptAt + this.#kept)
+    this.#keptAt = 0
     return this.#kept === 0 ? this.#scratch : this.#scratch.subarray(this.#kept)
   }
 
@@ -61,8 +64,8 @@ export class FrameReader {
       } else if (size > CAPACITY) return this.#beginLarge(at, end, size)
       else break
     }
-    if (at > 0 && at < end) bytes.copyWithin(0, at, end)
     this.#kept = end - at
+    this.#keptAt = at < end ? at : 0
   }
 
   /** The size of the frame that begins here; -1 if it is to be skipped. */

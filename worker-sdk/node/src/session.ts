@@ -1,10 +1,13 @@
 // The protocol's state machine, without IO: frames and facts in, effects out. It knows what may come when,
 // which calls run, and which cancels came early; it does not know functions, values, sockets or clocks.
 
+import { Ahead } from './ahead.js'
+import { callOf, payloadOf } from './call.js'
 import { Chunks } from './chunks.js'
 import type { Contract } from './contract.js'
 import type { Attach, Call, Effects, Hello, Payload } from './effects.js'
 import { cancelledReport, type ErrorReport, plainReport, tooLargeReport } from './errors.js'
+import { Gathering } from './gathering.js'
 import {
   type CallBody,
   type CancelReason,
@@ -12,7 +15,6 @@ import {
   Encoding,
   Flag,
   type Frame,
-  type InBatch,
   Kind,
   type Lane,
   readCall,
@@ -23,6 +25,7 @@ import {
   readStop,
   readWelcome,
   type Seq,
+  unexpected,
   VERSION,
   Violation,
 } from './protocol.js'
@@ -49,22 +52,30 @@ export class Session {
   readonly #running = new Map<Seq, number>()
   readonly #early = new Map<Seq, CancelReason>()
   readonly #chunks = new Chunks(() => this.#maxPayload)
-  /** The batch that is coming in. */
-  #batch: { last: Seq; calls: Call[] } | undefined
+  readonly #gathering = new Gathering()
+  readonly #ahead: Ahead
+  /** Calls may be handed over ahead. */
+  #handsAhead = false
 
   constructor(
     private readonly effects: Effects,
     private readonly hello: Hello,
     private readonly attach?: Attach,
-  ) {}
+  ) {
+    const isFree = (): boolean => this.#phase === 'ready' && this.#running.size === 0 && !this.#chunks.hasCall
+    this.#ahead = new Ahead(() => effects.claim(), isFree, {
+      begin: (call) => this.#begun(call),
+      forget: (seq) => this.#takenBack(seq),
+    })
+  }
 
   start(): void {
     if (this.attach !== undefined) {
       this.effects.send('control', Kind.ATTACH, 0, { ...this.attach, lane: 'control' })
       this.effects.send('data', Kind.ATTACH, 0, { ...this.attach, lane: 'data' })
     }
-    const { sdk, sdkVersion, language, pid, sharedMemory } = this.hello
-    const about = { sdk, sdk_version: sdkVersion, language, pid, shared_memory: sharedMemory }
+    const { sdk, sdkVersion, language, pid, sharedMemory, ahead } = this.hello
+    const about = { sdk, sdk_version: sdkVersion, language, pid, shared_memory: sharedMemory, ahead }
     this.effects.send('control', Kind.HELLO, 0, { min_version: VERSION, max_version: VERSION, ...about })
   }
 
@@ -83,6 +94,7 @@ export class Session {
     if (this.#phase === 'over') return
     try {
       this.#check(kind, flags, seq)
+      if (kind === Kind.CALL && this.#isAhead(flags)) throw new Violation('a call handed over ahead is too large')
       if (flags & Flag.MORE && kind !== Kind.CHUNK) this.#chunks.ignore(seq)
       if (this.#running.has(seq)) this.#inputTooLarge(seq)
       else if (kind === Kind.CALL || (kind === Kind.CHUNK && this.#chunks.drop(seq))) this.#tooLarge(seq)
@@ -118,7 +130,13 @@ export class Session {
   /** The call's RESULT or ERROR was sent. */
   ended(seq: Seq): void {
     this.#running.delete(seq)
-    if (this.#stopping) this.#stopIfIdle()
+    if (!this.#ahead.isEmpty) this.#ahead.takeUp()
+    else if (this.#stopping) this.#stopIfIdle()
+  }
+
+  /** Goes on with calls that were handed over ahead, as far as it is their turn. */
+  takeUp(): void {
+    if (!this.#ahead.isEmpty) this.#ahead.takeUp()
   }
 
   stopped(): void {
@@ -128,27 +146,21 @@ export class Session {
   cancel(seq: Seq, reason: CancelReason): void {
     if (this.#running.has(seq)) this.#cancelRunning(seq, reason)
     // Answered now: the host may have given the rest of its chunks up, and waits for the slot.
-    else if (this.#chunks.drop(seq)) this.#refuse(seq, cancelledReport(reason))
-    else if (seq > this.#highest) this.#early.set(seq, reason)
+    else if (this.#chunks.drop(seq)) {
+      this.#refuse(seq, cancelledReport(reason))
+      this.takeUp()
+    } else if (seq > this.#highest || this.#ahead.has(seq)) this.#early.set(seq, reason)
   }
 
   #cancelRunning(seq: Seq, reason: CancelReason): void {
     const over = this.#running.get(seq) ?? 0
     if (over & CANCELLED) return
     this.#running.set(seq, over | CANCELLED)
-    if (this.#leavesBatch(seq)) {
+    if (this.#gathering.leave(seq)) {
       this.#running.delete(seq)
       return this.#refuse(seq, cancelledReport(reason))
     }
     this.effects.cancel(seq, reason)
-  }
-
-  /** Whether it had not begun: the rest of its batch was still to come. */
-  #leavesBatch(seq: Seq): boolean {
-    const calls = this.#batch?.calls ?? []
-    const at = calls.findIndex((call) => call.seq === seq)
-    if (at >= 0) calls.splice(at, 1)
-    return at >= 0
   }
 
   #caught(error: unknown): void {
@@ -177,6 +189,7 @@ export class Session {
         if (seq <= this.#highest) throw new Violation(`seq ${seq} does not rise`)
         if (kind === Kind.CALL && this.#stopping) throw new Violation('a call after STOP')
         this.#highest = seq
+        if (kind === Kind.CALL) this.#checkOrder(flags)
         break
       case Kind.STOP:
         if (this.#phase === 'greeting') throw new Violation('STOP before WELCOME')
@@ -189,6 +202,12 @@ export class Session {
       default:
         unexpected(kind, flags, 'data')
     }
+  }
+
+  /** Behind calls that wait, one that does not says that the host has taken them back (R61). */
+  #checkOrder(flags: number): void {
+    if (!this.#isAhead(flags)) this.#ahead.clear()
+    else if (flags & (Flag.MORE | Flag.SHARED)) throw new Violation('a call handed over ahead does not go by itself')
   }
 
   #begin(frame: Frame): void {
@@ -241,14 +260,31 @@ export class Session {
 
   #call(frame: Frame, shared?: Shared): void {
     const body = readCall(frame)
-    if (body.batch !== null) this.#joinBatch(frame.seq, body.batch)
+    if (this.#isAhead(frame.flags)) return this.#ahead.add(callOf(frame, body, frame))
+    if (body.batch !== null) this.#gathering.join(frame.seq, body.batch)
     const call = this.#accepted(frame, body, shared)
     if (call !== undefined) {
       this.#running.set(frame.seq, 0)
-      if (this.#batch === undefined) return this.effects.run(call)
-      this.#batch.calls.push(owned(call))
+      if (!this.#gathering.add(call)) return this.effects.run(call)
     }
     this.#runBatch(frame.seq)
+  }
+
+  #isAhead(flags: number): boolean {
+    return this.#handsAhead && (flags & Flag.AHEAD) !== 0
+  }
+
+  /** It is this worker's now. */
+  #begun(call: Call): void {
+    const reason = this.#takeEarly(call.seq)
+    if (reason !== undefined) return this.#refuse(call.seq, cancelledReport(reason))
+    this.#running.set(call.seq, 0)
+    this.effects.run(call)
+  }
+
+  #takenBack(seq: Seq): void {
+    this.#takeEarly(seq)
+    if (this.#stopping) this.#stopIfIdle()
   }
 
   /** Undefined: it is answered already. */
@@ -258,33 +294,12 @@ export class Session {
     if (reason !== undefined) return void this.#refuse(seq, cancelledReport(reason))
     const payload = shared === undefined ? frame : this.#fetched(frame, shared)
     if (typeof payload === 'string') return void this.#refuse(seq, plainReport('INVALID_INPUT', 'RangeError', payload))
-    return {
-      seq,
-      function: body.function,
-      attempt: body.attempt,
-      timeoutMs: body.timeoutMs,
-      shape: body.shape,
-      context: body.context,
-      encoding: frame.flags & Flag.ENCODING,
-      bytes: payload.bytes,
-      payloadAt: payload.payloadAt,
-      end: payload.end,
-      owned: payload.owned,
-    }
+    return callOf(frame, body, payload)
   }
 
-  #joinBatch(seq: Seq, { first, count }: InBatch): void {
-    const last = first + count - 1
-    if (seq < first || seq > last || (this.#batch !== undefined && this.#batch.last !== last))
-      throw new Violation(`seq ${seq} is in a batch of ${count} that begins with ${first}`)
-    this.#batch ??= { last, calls: [] }
-  }
-
-  /** The calls of a batch come one after the other; the last one sets it going, be it refused itself. */
+  /** The last one of a batch sets it going. */
   #runBatch(seq: Seq): void {
-    if (this.#batch === undefined || seq < this.#batch.last) return
-    const { calls } = this.#batch
-    this.#batch = undefined
+    const calls = this.#gathering.complete(seq)
     if (calls.length > 0) this.effects.runTogether(calls)
   }
 
@@ -336,7 +351,7 @@ export class Session {
   }
 
   #stopIfIdle(): void {
-    if (this.#stopping && this.#running.size === 0 && !this.#chunks.hasCall) this.effects.stop()
+    if (this.#stopping && this.#running.size === 0 && this.#ahead.isEmpty && !this.#chunks.hasCall) this.effects.stop()
   }
 
   #control(frame: Frame): void {
@@ -367,6 +382,7 @@ export class Session {
     this.#phase = 'loading'
     this.#maxPayload = welcome.maxPayload
     this.#inputSize = welcome.sharedMemory?.inputSize ?? null
+    this.#handsAhead = welcome.claimsFd !== null
     this.effects.load(welcome)
   }
 
@@ -375,23 +391,4 @@ export class Session {
     this.#phase = 'over'
     this.effects.exit(code, line)
   }
-}
-
-/** What was read may be gone when the last of its batch has come. */
-function owned(call: Call): Call {
-  if (call.owned) return call
-  const bytes = Buffer.from(call.bytes.subarray(call.payloadAt, call.end))
-  return { ...call, bytes, payloadAt: 0, end: bytes.length, owned: true }
-}
-
-function payloadOf({ flags, bytes, payloadAt, end, owned }: Frame): Payload {
-  return { encoding: flags & Flag.ENCODING, bytes, payloadAt, end, owned }
-}
-
-const KNOWN: ReadonlySet<number> = new Set(Object.values(Kind))
-
-/** A frame that is not for this lane and direction: a violation if we know it or must (R3), else skipped. */
-function unexpected(kind: number, flags: number, lane: Lane): void {
-  if (KNOWN.has(kind)) throw new Violation(`kind ${kind} does not belong on ${lane}`)
-  if (flags & Flag.CRITICAL) throw new Violation(`critical frame of unknown kind ${kind}`)
 }

@@ -2,10 +2,11 @@
 
 import { writeSync } from 'node:fs'
 import { Arenas } from './arenas.js'
+import { Claims } from './claims.js'
 import { type Reporting, WorkerContext } from './context.js'
 import { ControlLane, readWelcome, sendHello } from './control.js'
 import { DataLane, type DataLaneHandler } from './data-lane.js'
-import type { Call, Effects, Hello, Payload } from './effects.js'
+import type { Call, Claim, Effects, Hello, Payload } from './effects.js'
 import { type ErrorReport, reportOf } from './errors.js'
 import { type Loaded, load } from './loader.js'
 import {
@@ -36,6 +37,7 @@ export class Worker implements Effects, Reporting {
   #loaded: Loaded | undefined
   #context: WorkerContext | undefined
   #arenas: Arenas | undefined
+  #claims: Claims | undefined
   /** The last progress of calls that could not be sent. */
   readonly #leftOut = new Map<Seq, unknown>()
   /** Control frames sent before the thread owns the lane. */
@@ -87,6 +89,10 @@ export class Worker implements Effects, Reporting {
         this.#session.receive('data', frame)
       },
       oversized: (kind, flags, seq) => this.#session.oversized(kind, flags, seq),
+      read: () => {
+        this.#claims?.beginRow()
+        this.#session.takeUp()
+      },
       violation: (message) => this.#session.violation(message),
       closed: (error) => this.#closed(error),
     }
@@ -114,6 +120,8 @@ export class Worker implements Effects, Reporting {
       this.#arenas = new Arenas(welcome.sharedMemory, (seq) => this.#data.outbox.body(Kind.RELEASE, seq))
       this.#data.outbox.arenas = this.#arenas
     }
+    if (welcome.claimsFd !== null)
+      this.#claims = new Claims(welcome.claimsFd, this.#data.outbox, () => this.#session.takeUp())
     this.#context = new WorkerContext(this, welcome)
     this.#start(welcome, this.#context).catch((error) => this.#session.failed(reportOf('START_FAILED', error)))
   }
@@ -126,6 +134,14 @@ export class Worker implements Effects, Reporting {
 
   release(offsets: readonly number[]): void {
     this.#arenas?.release(offsets)
+  }
+
+  claim(): Claim {
+    if (this.#claims === undefined) throw new Violation('there are no claims')
+    const claimed = this.#claims.claim()
+    // A cancel may have overtaken the call.
+    this.#control.poll()
+    return claimed
   }
 
   run(call: Call): void {

@@ -76,9 +76,13 @@ export class Host {
     return host
   }
 
-  constructor(target, { env = {}, execArgv = [], cwd, main = MAIN, inheritStderr = false, arenas = [] } = {}) {
+  constructor(
+    target,
+    { env = {}, execArgv = [], cwd, main = MAIN, inheritStderr = false, arenas = [], through = [] } = {},
+  ) {
     const lanes = { GANGER_DATA_FD: '3', GANGER_CONTROL_FD: '4' }
-    this.child = spawn(process.execPath, [...execArgv, main, target], {
+    const [command, ...args] = [...through, process.execPath, ...execArgv, main, target]
+    this.child = spawn(command, args, {
       stdio: ['ignore', 'pipe', inheritStderr ? 'inherit' : 'pipe', 'pipe', 'pipe', ...arenas],
       env: { ...process.env, ...lanes, ...env },
       cwd,
