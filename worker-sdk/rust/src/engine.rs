@@ -3,9 +3,9 @@
 //!
 //! The thread that reads a call also runs it: there is no hop between them. Before it does, it sees to it
 //! that another one waits to read, unless the worker runs one call at a time. Threads that are done wait to
-//! read again, so they are reused.
+//! read again, so they are reused. A call that was handed over ahead begins where the one before it has ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ use crate::error::report_panic;
 use crate::function::{Body, Input};
 use crate::session::{Effect, Outcome, Run, Session};
 use crate::state::Shared;
-use crate::transport::{Arrival, LaneReader, LaneWriter};
+use crate::transport::{LaneReader, LaneWriter};
 use crate::worker::{Load, Shutdown, Startup};
 
 const STACK_LENGTH: usize = 8 * 1024 * 1024;
@@ -52,6 +52,21 @@ struct State {
     session: Session,
     /// Calls that run, for who hears of their cancels.
     calls: BTreeMap<u64, Arc<CallState>>,
+    /// Those whose turn came with the end of another: for the thread that ended it.
+    next: VecDeque<Next>,
+}
+
+/// A call to run.
+type Next = (Work, Arc<CallState>);
+
+/// What a step leads to, outside the lock.
+#[derive(Default)]
+struct Steps {
+    todo: Vec<Todo>,
+    /// Whether there is something to write.
+    writes: bool,
+    /// Answers that must be told to be written.
+    answers: u32,
 }
 
 /// What is left to do after a step, outside the lock.
@@ -80,7 +95,7 @@ impl Engine {
     ) -> ! {
         let twin = |stream: &UnixStream| stream.try_clone().expect("a descriptor can be copied");
         let engine = Arc::new(Self {
-            state: Mutex::new(State { session, calls: BTreeMap::new() }),
+            state: Mutex::new(State { session, calls: BTreeMap::new(), next: VecDeque::new() }),
             credit: Condvar::new(),
             data_reader: Mutex::new(LaneReader::new(twin(&data))),
             data_writer: Mutex::new(LaneWriter::new(twin(&data))),
@@ -95,7 +110,7 @@ impl Engine {
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),
         });
-        engine.flush();
+        engine.act(|_| {});
         let welcome = engine.listen(control, data);
         engine.load(&welcome, load, startup);
         engine.serve()
@@ -147,6 +162,9 @@ impl Engine {
                         engine.perform(todo);
                     }
                 }
+                if let Some(next) = engine.next_in_line() {
+                    engine.run_apart(next);
+                }
             }
         };
         spawn("ganger-control", control_loop);
@@ -161,11 +179,30 @@ impl Engine {
             if self.readers.fetch_sub(1, Ordering::SeqCst) == 1 {
                 self.add_reader(matches!(&work, Work::Alone(run) if run.reads));
             }
+            self.run_on((work, call));
+        }
+    }
+
+    /// Runs a call, and those whose turn comes with its end.
+    fn run_on(self: &Arc<Self>, first: Next) {
+        let mut next = Some(first);
+        while let Some((work, call)) = next {
             match work {
                 Work::Alone(run) => self.run(*run, call),
                 Work::Together(runs) => self.run_together(runs, call),
             }
+            next = self.next_in_line();
         }
+    }
+
+    /// The same for threads that must not be kept.
+    fn run_apart(self: &Arc<Self>, next: Next) {
+        let engine = Arc::clone(self);
+        spawn("ganger-calls", move || engine.run_on(next));
+    }
+
+    fn next_in_line(&self) -> Option<Next> {
+        lock(&self.state).next.pop_front()
     }
 
     /// Starts a thread to read on. One more than the host has calls here is always enough: with that many, one is about to be done. A worker
@@ -179,7 +216,7 @@ impl Engine {
         }
     }
 
-    fn next_call(&self) -> (Work, Arc<CallState>) {
+    fn next_call(&self) -> Next {
         let mut reader = lock(&self.data_reader);
         loop {
             let arrival = reader.next();
@@ -234,28 +271,15 @@ impl Engine {
         Ok(run)
     }
 
-    /// One step of the session, and all that follows from it.
-    fn act(&self, step: impl FnOnce(&mut State)) {
-        let todo = self.step(step);
-        self.flush();
-        todo.into_iter().for_each(|todo| self.perform(todo));
-    }
-
-    fn arrived(&self, lane: Lane, arrival: Arrival) -> Vec<Todo> {
-        let todo = self.step(|state| match arrival {
-            Arrival::Frame(frame) => state.session.receive(lane, frame),
-            Arrival::Refused(error) => state.session.refuse(&error),
-            Arrival::End => state.session.host_gone(),
-        });
-        self.flush();
-        todo
-    }
-
-    fn step(&self, step: impl FnOnce(&mut State)) -> Vec<Todo> {
+    fn step(&self, step: impl FnOnce(&mut State)) -> Steps {
         let mut state = lock(&self.state);
         step(&mut state);
         let effects = std::mem::take(&mut state.session.effects);
-        effects.into_iter().filter_map(|effect| self.settle(effect, &mut state)).collect()
+        Steps {
+            todo: effects.into_iter().filter_map(|effect| self.settle(effect, &mut state)).collect(),
+            writes: !(state.session.data_out.is_empty() && state.session.control_out.is_empty()),
+            answers: state.session.new_answers(),
+        }
     }
 
     /// What must happen under the lock: a cancel must find the call that came before it.
@@ -315,15 +339,9 @@ impl Engine {
             Todo::Shutdown => self.shut_down(),
             Todo::Exit { code, complaint } => self.exit(code, complaint),
             Todo::Vanish => std::process::exit(0),
-            Todo::Load(_) | Todo::Run(..) => unreachable!("only the lanes' own threads get these"),
+            Todo::Run(work, call) => lock(&self.state).next.push_back((work, call)),
+            Todo::Load(_) => unreachable!("only the control lane's own thread gets this"),
         }
-    }
-
-    /// Writes what is queued. Who holds the writer also writes what others queued meanwhile, in the order of
-    /// the session.
-    fn flush(&self) {
-        flush_lane(&self.control_writer, &self.state, |session| &mut session.control_out);
-        flush_lane(&self.data_writer, &self.state, |session| &mut session.data_out);
     }
 
     fn shut_down(&self) {
@@ -350,28 +368,7 @@ mod finishing;
 mod loading;
 mod streaming;
 mod together;
-
-fn flush_lane(
-    writer: &Mutex<LaneWriter>,
-    state: &Mutex<State>,
-    queue: impl Fn(&mut Session) -> &mut Vec<ganger_protocol::Frame>,
-) {
-    if queue(&mut lock(state).session).is_empty() {
-        // Whoever took them holds the writer: waiting for it is waiting for them to be written.
-        return;
-    }
-    let mut writer = lock(writer);
-    loop {
-        let frames = std::mem::take(queue(&mut lock(state).session));
-        if frames.is_empty() {
-            return;
-        }
-        if writer.write(&frames).is_err() {
-            // The host is gone (R1).
-            std::process::exit(0);
-        }
-    }
-}
+mod writing;
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) {
     let builder = thread::Builder::new().name(name.to_owned()).stack_size(STACK_LENGTH);

@@ -10,6 +10,7 @@ mod batches;
 mod streams;
 #[cfg(test)]
 mod transcript;
+mod turns;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ use ganger_protocol::{
     Assembler, Bytes, Direction, Encoding, Flags, Frame, FrameError, Kind, Lane, Limits, MAX_BODY_LENGTH,
     Reference, VIOLATION_EXIT_CODE,
 };
+
+pub(crate) use turns::Claims;
 
 /// What a session wants of its worker.
 #[derive(Debug)]
@@ -146,8 +149,9 @@ pub(crate) struct Session {
     running: BTreeMap<u64, Running>,
     /// The highest seq of a call or ping that came (R7, R26).
     highest: u64,
-    /// Cancels that overtook their call.
-    ahead: BTreeMap<u64, CancelReason>,
+    /// Cancels that came before their call did, or before its turn.
+    early: BTreeMap<u64, CancelReason>,
+    turns: turns::Turns,
     pub(crate) data_out: Vec<Frame>,
     pub(crate) control_out: Vec<Frame>,
     pub(crate) effects: Vec<Effect>,
@@ -167,7 +171,8 @@ impl Session {
             assembler: Assembler::new(Limits::default()),
             running: BTreeMap::new(),
             highest: 0,
-            ahead: BTreeMap::new(),
+            early: BTreeMap::new(),
+            turns: turns::Turns::default(),
             data_out: Vec::new(),
             control_out: Vec::new(),
             effects: Vec::new(),
@@ -211,7 +216,7 @@ impl Session {
                 let was_under_way = self.assembler.is_under_way(seq);
                 self.assembler.abandon(seq);
                 self.highest = self.highest.max(seq);
-                self.ahead.remove(&seq);
+                self.early.remove(&seq);
                 // A chunk of a call that has had its answer needs no other one.
                 if kind == Kind::Call || was_under_way {
                     let report = ErrorReport::new(code::PAYLOAD_TOO_LARGE, "", error.to_string());
@@ -268,7 +273,7 @@ impl Session {
         self.assembler.abandon_if_under_way(seq);
         match running.refused.map_or(outcome, Outcome::Failed) {
             Outcome::Result(encoding, payload) if payload.len() as u64 <= self.max_payload => {
-                self.data_out.push(Frame::new(Kind::Result, seq).with_payload(encoding, payload));
+                self.answer(Frame::new(Kind::Result, seq).with_payload(encoding, payload));
             }
             Outcome::Result(_, payload) => self.answer_error(seq, &self.too_large(payload.len())),
             Outcome::Failed(report) => self.answer_error(seq, &report),
@@ -294,7 +299,7 @@ impl Session {
         self.assembler.abandon_if_under_way(seq);
         let mut frame = Frame::new(Kind::Result, seq).with_payload(encoding, reference.to_bytes().to_vec());
         frame.flags = frame.flags.with(Flags::SHARED);
-        self.data_out.push(frame);
+        self.answer(frame);
         self.stop_if_idle();
         true
     }
@@ -321,7 +326,8 @@ impl Session {
     }
 
     fn stop_if_idle(&mut self) {
-        if matches!(self.phase, Phase::Stopping) && self.running.is_empty() && self.assembler.is_idle() {
+        let is_idle = self.running.is_empty() && self.assembler.is_idle() && self.turns.nobody_waits();
+        if matches!(self.phase, Phase::Stopping) && is_idle {
             // Calls are over, but the hooks may log: nothing that comes matters, what goes still does.
             self.phase = Phase::Ending;
             self.effects.push(Effect::Shutdown);
@@ -338,7 +344,12 @@ impl Session {
         } else {
             report.encode()
         };
-        self.data_out.push(Frame::new(Kind::Error, seq).with_body(body));
+        self.answer(Frame::new(Kind::Error, seq).with_body(body));
+    }
+
+    fn answer(&mut self, frame: Frame) {
+        self.data_out.push(frame);
+        self.turns.has_answered();
     }
 
     fn violation(&mut self, complaint: String) {

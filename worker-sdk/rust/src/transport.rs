@@ -1,5 +1,6 @@
 //! The two lanes: where they come from, reading frames and writing them.
 
+mod claims;
 mod descriptors;
 
 use std::io::{self, IoSlice, Read, Write};
@@ -11,6 +12,8 @@ use ganger_protocol::{Decoder, Frame, FrameError, Limits};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::worker::attach_with;
+
+pub(crate) use claims::ClaimsFile;
 
 /// The lanes of a worker, before anything was said on them.
 pub(crate) struct Lanes {

@@ -169,6 +169,6 @@ fn hello(identity: Identity, inherits: bool) -> Hello {
         language: identity.language.to_owned(),
         pid: std::process::id().into(),
         shared_memory: inherits,
-        ahead: false,
+        ahead: inherits && cfg!(target_os = "linux"),
     }
 }

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
-use super::{Arc, Engine, Outcome, report_panic};
+use super::{Arc, Body, Engine, Outcome, Work, report_panic};
 use crate::batch::RunningBatch;
 use crate::context::Context;
 use crate::function::Running;
@@ -24,6 +24,7 @@ impl Engine {
                 () = context.cancelled() => Outcome::Cancelled,
             };
             engine.finish(seq, outcome);
+            engine.go_on();
         });
     }
 
@@ -41,7 +42,18 @@ impl Engine {
                 () = context.cancelled() => Outcome::Cancelled,
             };
             engine.finish_all(&context, &outcome);
+            engine.go_on();
         });
+    }
+
+    /// Begins the call whose turn has come with the end of an asynchronous one.
+    fn go_on(self: &Arc<Self>) {
+        while let Some(next) = self.next_in_line() {
+            match (self.body(&next.1), next) {
+                (Body::Async(_), (Work::Alone(run), call)) => self.run(*run, call),
+                (Body::Async(_) | Body::Blocking(_) | Body::Together(_), next) => self.run_apart(next),
+            }
+        }
     }
 }
 

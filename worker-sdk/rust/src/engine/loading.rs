@@ -12,6 +12,7 @@ use crate::context::{Place, StartContext};
 use crate::error::report_panic;
 use crate::function::Function;
 use crate::state::StateType;
+use crate::transport::ClaimsFile;
 use crate::worker::{Load, Startup, start_report};
 
 impl Engine {
@@ -21,6 +22,12 @@ impl Engine {
             match Arenas::open(offered, welcome.max_payload) {
                 Ok(arenas) => drop(self.arenas.set(arenas)),
                 Err(error) => leave(&format!("the arenas that WELCOME names cannot be used: {error}")),
+            }
+        }
+        if let Some(number) = welcome.claims_fd {
+            match ClaimsFile::open(number) {
+                Ok(claims) => lock(&self.state).session.claims_from(Box::new(claims)),
+                Err(error) => leave(&format!("the claims that WELCOME names cannot be used: {error}")),
             }
         }
         lock(&self.data_reader).set_limits(Limits { max_payload: welcome.max_payload, ..Limits::default() });

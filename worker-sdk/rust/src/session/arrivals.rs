@@ -13,22 +13,14 @@ use crate::nearest::nearest;
 
 impl Session {
     pub(super) fn receive_data(&mut self, frame: Frame) -> Result<(), String> {
-        let (kind, seq) = (frame.kind, frame.seq);
-        self.take_data(frame)?;
-        if kind == Kind::Call {
-            self.set_going(seq);
-        }
-        Ok(())
-    }
-
-    fn take_data(&mut self, frame: Frame) -> Result<(), String> {
         if matches!(frame.kind, Kind::Call | Kind::Ping) {
             self.check_order(&frame)?;
         }
         if frame.kind == Kind::Stop {
             self.stop(&frame)
         } else if frame.kind == Kind::Ping {
-            self.saw(frame.seq);
+            self.highest = frame.seq;
+            self.was_cancelled(frame.seq);
             self.data_out.push(Frame::new(Kind::Pong, frame.seq));
             Ok(())
         } else if frame.kind == Kind::Release {
@@ -36,15 +28,29 @@ impl Session {
             let offsets = release.map_err(|error| format!("the body of a RELEASE: {error}"))?.offsets;
             self.effects.push(Effect::Released(offsets));
             Ok(())
-        } else if frame.kind == Kind::Call && self.saw(frame.seq) {
-            if frame.flags.contains(Flags::MORE) {
-                self.assembler.abandon(frame.seq);
-            }
-            self.answer_cancelled(frame.seq);
-            Ok(())
-        } else {
+        } else if frame.kind != Kind::Call {
             self.assemble(frame)
+        } else if self.turns.are_taken() {
+            self.line_up(frame)
+        } else {
+            self.highest = frame.seq;
+            self.take_up(frame)
         }
+    }
+
+    /// Begins a call whose turn it is, unless it was cancelled before.
+    pub(super) fn take_up(&mut self, frame: Frame) -> Result<(), String> {
+        let seq = frame.seq;
+        if self.was_cancelled(seq) {
+            if frame.flags.contains(Flags::MORE) {
+                self.assembler.abandon(seq);
+            }
+            self.answer_cancelled(seq);
+        } else {
+            self.assemble(frame)?;
+        }
+        self.set_going(seq);
+        Ok(())
     }
 
     fn check_order(&self, frame: &Frame) -> Result<(), String> {
@@ -78,12 +84,12 @@ impl Session {
         }
     }
 
-    /// Notes a seq; true if a cancel overtook it. Earlier ones that were remembered can never come now:
-    /// numbers rise.
-    fn saw(&mut self, seq: u64) -> bool {
-        self.highest = seq;
-        let cancelled = self.ahead.remove(&seq).is_some();
-        self.ahead = self.ahead.split_off(&seq);
+    /// Whether a cancel came before it. Earlier ones that were remembered can never come now: numbers rise.
+    fn was_cancelled(&mut self, seq: u64) -> bool {
+        let cancelled = self.early.remove(&seq).is_some();
+        if !self.early.is_empty() {
+            self.early = self.early.split_off(&self.turns.first(seq).min(seq));
+        }
         cancelled
     }
 
@@ -207,8 +213,8 @@ impl Session {
         } else if was_under_way {
             self.answer_cancelled(seq);
             self.stop_if_idle();
-        } else if seq > self.highest {
-            self.ahead.insert(seq, reason);
+        } else if seq > self.highest || self.turns.waits(seq) {
+            self.early.insert(seq, reason);
         }
     }
 

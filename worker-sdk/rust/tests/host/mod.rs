@@ -1,7 +1,7 @@
 //! A small host for one worker: starts the example, speaks the protocol with it, waits for its end.
 
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -85,11 +85,21 @@ impl Host {
         Self::spawn_program(example_named(name), arguments)
     }
 
-    fn spawn_program(mut program: Command, arguments: &[&str]) -> Self {
+    fn spawn_program(program: Command, arguments: &[&str]) -> Self {
+        Self::spawn_with(program, arguments, None)
+    }
+
+    /// The worker inherits one more descriptor, under its number here.
+    pub(crate) fn spawn_with(
+        mut program: Command,
+        arguments: &[&str],
+        inherits: Option<BorrowedFd<'_>>,
+    ) -> Self {
         let (data, their_data) = UnixStream::pair().unwrap();
         let (control, their_control) = UnixStream::pair().unwrap();
         let starting = STARTING.lock().unwrap();
-        for theirs in [&their_data, &their_control] {
+        let theirs = [their_data.as_fd(), their_control.as_fd()].into_iter().chain(inherits);
+        for theirs in theirs {
             fcntl(theirs, FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
         }
         let child = program
@@ -98,18 +108,24 @@ impl Host {
             .env("GANGER_CONTROL_FD", their_control.as_raw_fd().to_string())
             .spawn()
             .unwrap();
+        if let Some(ours) = inherits {
+            fcntl(ours, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
+        }
         drop((their_data, their_control, starting));
         Self { data: Lane::new(data), control: Lane::new(control), child, seq: 0 }
     }
 
     pub(crate) fn welcome(&mut self, concurrency: u32) {
+        self.welcome_with(Welcome { concurrency, ..Welcome::default() });
+    }
+
+    pub(crate) fn welcome_with(&mut self, more: Welcome) {
         let welcome = Welcome {
             version: 1,
             pool: "test".to_owned(),
-            concurrency,
             max_payload: 64 * 1024 * 1024,
             device: Some("cuda:1".to_owned()),
-            ..Welcome::default()
+            ..more
         };
         self.control.send(&Frame::new(Kind::Welcome, 0).with_body(welcome.encode()));
     }
@@ -120,10 +136,14 @@ impl Host {
     }
 
     pub(crate) fn call_with(&mut self, call: &Call<'_>, encoding: Encoding, payload: Vec<u8>) -> u64 {
-        self.seq += 1;
-        let frame = Frame::new(Kind::Call, self.seq).with_body(call.encode()).with_payload(encoding, payload);
+        let frame = self.call_frame(call, encoding, payload);
         self.data.send(&frame);
-        self.seq
+        frame.seq
+    }
+
+    pub(crate) fn call_frame(&mut self, call: &Call<'_>, encoding: Encoding, payload: Vec<u8>) -> Frame {
+        self.seq += 1;
+        Frame::new(Kind::Call, self.seq).with_body(call.encode()).with_payload(encoding, payload)
     }
 
     pub(crate) fn ping(&mut self) -> u64 {
