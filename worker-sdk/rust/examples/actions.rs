@@ -87,6 +87,18 @@ fn letters(text: String) -> Vec<char> {
     text.chars().collect()
 }
 
+/// Gives characters, unless there are none.
+#[action(stream)]
+fn capitals(text: String) -> Result<impl Iterator<Item = char>, BoxError> {
+    let capitals: Vec<_> = text.chars().filter(|letter| letter.is_uppercase()).collect();
+    if capitals.is_empty() { Err("no capitals".into()) } else { Ok(capitals.into_iter()) }
+}
+
+#[action]
+fn twice(number: i64, _context: Context) -> impl IntoIterator<Item = i64> {
+    [number, number]
+}
+
 #[action]
 fn count_later(to: u32) -> impl futures_core::Stream<Item = Result<u32, Cancelled>> {
     Later { next: 0, to }

@@ -63,6 +63,20 @@ fn scan(_: (), numbers: Inputs<i64>, sums: Sender<i64>) -> Result<(), StreamErro
     Ok(())
 }
 
+/// Gives items, unless there is nothing to read them from.
+fn words_of(path: String) -> Result<std::vec::IntoIter<String>, std::io::Error> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter())
+}
+
+/// Sends its items itself, and fails after the last.
+fn sent(count: u64, items: Sender<u64>) -> Result<(), Failure> {
+    (0..count)
+        .try_for_each(|number| items.send(&number))
+        .map_err(|end| Failure::new("unsent").caused_by(end))?;
+    if count > 0 { Err(Failure::new("no more").error_type("Spent")) } else { Ok(()) }
+}
+
 /// Reads so many items, and leaves the rest.
 fn first(count: usize, numbers: Inputs<i64>) -> Result<Vec<i64>, StreamError> {
     numbers.into_iter().take(count).collect()
@@ -115,6 +129,8 @@ fn main() {
         .function("variables", |name: String| std::env::var(name).ok())
         .function("inherited", |_: ()| open_descriptors())
         .stream("count", |to: u64| 0..to)
+        .stream("words_of", words_of)
+        .stream("sent", sent)
         .stream("long", |bytes: usize| [Bytes::from(vec![7; bytes])])
         .function("sum", sum)
         .function("scan", scan)

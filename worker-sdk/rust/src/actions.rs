@@ -9,6 +9,7 @@ pub use inventory::submit;
 
 use crate::batch::Results;
 use crate::function::{Function, Handler, Output};
+use crate::items::Items;
 use crate::schema::bytes_schema;
 use crate::streams::Part;
 #[cfg(feature = "schema")]
@@ -188,10 +189,10 @@ where
     Asked(PhantomData)
 }
 
-/// The items of a function that gives something to iterate over.
-pub fn items<H, M, N, T>(_: H) -> Asked<T::Value>
+/// The items of a function that gives many.
+pub fn items<H, M, N, L, T>(_: H) -> Asked<T::Value>
 where
-    H: Handler<M, Output: IntoIterator<Item = T>>,
+    H: Handler<M, Output: Items<L, Item = T>>,
     T: Output<N>,
 {
     Asked(PhantomData)

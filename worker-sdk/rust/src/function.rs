@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::batch::Together;
 use crate::context::Context;
 use crate::error::{BoxError, outcome_of};
+use crate::items::Items;
 use crate::payload::{decode_input, encode_output};
 use crate::session::{Outcome, Run};
 use crate::state::StateType;
@@ -157,12 +158,12 @@ impl Function {
         declared::<H, M>(name).function(Body::Blocking(Box::new(body)))
     }
 
-    /// A function that answers with many values, one after the other: it returns something to iterate over.
-    /// The next item is asked for when the caller has room for it.
-    pub fn stream<H, M, N, T>(name: impl Into<String>, handler: H) -> Self
+    /// A function that answers with many values, one after the other: it returns [`Items`].
+    /// The next one is asked for when the caller has room for it.
+    pub fn stream<H, M, N, L, T>(name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
-        H::Output: IntoIterator<Item = T>,
+        H::Output: Items<L, Item = T>,
         T: Output<N>,
     {
         let body = move |input: Input, context: &Context| match input.decode::<H::Input>() {
@@ -303,7 +304,11 @@ pub(crate) fn outcome<N>(output: impl Output<N>) -> Outcome {
     }
 }
 
-fn send_all<N, T: Output<N>>(items: impl IntoIterator<Item = T>, context: &Context) -> Outcome {
+fn send_all<L, N, T: Output<N>>(items: impl Items<L, Item = T>, context: &Context) -> Outcome {
+    let items = match items.into_items() {
+        Ok(items) => items,
+        Err((error, type_name)) => return outcome_of(&error, type_name),
+    };
     for item in items {
         if context.is_cancelled() {
             return Outcome::Cancelled;

@@ -41,8 +41,8 @@
 //! - A function may return a `Result` with any error. The caller sees its type, text and causes; a
 //!   [`Failure`] has properties as well. A panic
 //!   fails its call, not the worker.
-//! - A function answers with many values by returning an iterator ([`Worker::stream`]), or by taking a
-//!   [`Sender`]; one that takes [`Inputs`] reads a stream while it runs. Whoever is slow holds the other side
+//! - A function answers with many values by returning an iterator or a `Result` of one ([`Worker::stream`]), or by
+//!   taking a [`Sender`]; one that takes [`Inputs`] reads a stream while it runs. Whoever is slow holds the other side
 //!   back; a function whose reader leaves is cancelled.
 //! - A function of batches ([`Worker::batch`]) takes the inputs of several calls at once; each call ends for itself.
 //! - Functions run side by side, each on a thread, as many as the pool's `concurrency` says. With the feature
@@ -73,6 +73,7 @@ mod error;
 mod foreign;
 mod function;
 mod inbox;
+mod items;
 mod nearest;
 mod payload;
 #[cfg(any(feature = "derive", feature = "schema"))]
@@ -128,7 +129,7 @@ pub use ganger_protocol::{Bytes, Encoding, Value};
 ///
 /// - The parameters are those of a [`Handler`]: an input, and [`Part`]s. A function without parameters takes nil.
 /// - `async fn` needs the feature `async`. `impl Iterator` and `impl Stream` make a stream of it; so does `stream`, of
-///   a function that returns another type to iterate over, such as a `Vec`.
+///   a function that returns other [`Items`], such as a `Vec` or a `Result` of an iterator.
 /// - The name is the function's own, the summary the first paragraph of its documentation, unless said otherwise.
 /// - `idempotent`, `timeout` ("250ms", "5s", "2m"), `slots`, `weight` (1 to 100), `coefficient` and `exclusive`
 ///   ("worker" or "node") are the promises that [`Function`] has methods for. `batch(32, "10ms")` makes it one that takes
@@ -148,6 +149,7 @@ pub use ganger_protocol::{Bytes, Encoding, Value};
 /// fn count(_: (), counter: State<std::cell::Cell<u64>>) -> u64 { counter.get() }
 /// ```
 pub use ganger_worker_derive::action;
+pub use items::Items;
 #[cfg(feature = "schema")]
 pub use schema::Binary;
 #[cfg(feature = "schema")]

@@ -9,6 +9,7 @@ use crate::context::StartContext;
 use crate::engine::Engine;
 use crate::error::{BoxError, LANGUAGE, report_of, watch_panics};
 use crate::function::{Function, Handler, Output};
+use crate::items::Items;
 use crate::session::Session;
 use crate::transport::{self, Lanes};
 
@@ -46,10 +47,10 @@ impl Worker {
     }
 
     /// Offers a function that answers with many values; see [`Function::stream`].
-    pub fn stream<H, M, N, T>(self, name: impl Into<String>, handler: H) -> Self
+    pub fn stream<H, M, N, L, T>(self, name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
-        H::Output: IntoIterator<Item = T>,
+        H::Output: Items<L, Item = T>,
         T: Output<N>,
     {
         self.offer(Function::stream(name, handler))

@@ -54,6 +54,7 @@ fn every_function_with_the_attribute_is_offered_in_the_order_of_names() {
     let names: Vec<_> = ready(&mut started(&[])).into_iter().map(|contract| contract.name).collect();
     let of_actions = [
         "all",
+        "capitals",
         "convert",
         "count",
         "count_later",
@@ -65,6 +66,7 @@ fn every_function_with_the_attribute_is_offered_in_the_order_of_names() {
         "scan",
         "shorten",
         "text.shout",
+        "twice",
     ];
     assert_eq!(names[..of_actions.len()], of_actions);
     assert_eq!(names[of_actions.len()..], ["halve"]);
@@ -109,7 +111,9 @@ fn schemas_say_what_is_read_and_what_is_written() {
 fn schemas_of_streams_are_those_of_their_items() {
     assert_eq!(json(contract("count").output)["format"], "uint32");
     assert_eq!(json(contract("count_later").output)["format"], "uint32");
-    assert_eq!(json(contract("letters").output)["type"], "string");
+    for function in ["letters", "capitals"] {
+        assert_eq!(json(contract(function).output)["type"], "string");
+    }
     let scan = contract("scan");
     assert_eq!(json(scan.inputs)["format"], "int64");
     assert_eq!(json(scan.output)["type"], json!(["integer", "null"]));
@@ -150,11 +154,15 @@ fn each_way_to_answer_answers() {
     for (function, input, expected) in [
         ("count", json!(3), json!([0, 1, 2])),
         ("letters", json!("ab"), json!(["a", "b"])),
+        ("capitals", json!("aBcD"), json!(["B", "D"])),
+        ("twice", json!(4), json!([4, 4])),
         ("count_later", json!(2), json!([0, 1])),
     ] {
         let seq = call(&mut host, function, input);
         assert_eq!(Json::from(items(&mut host, seq)), expected, "{function}");
     }
+    let seq = call(&mut host, "capitals", json!("ab"));
+    assert_eq!(host.error(seq).message, "no capitals");
 }
 
 #[test]

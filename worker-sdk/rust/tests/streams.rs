@@ -59,6 +59,31 @@ fn a_stream_waits_for_credit_and_other_calls_do_not() {
 }
 
 #[test]
+fn a_stream_that_returns_an_error_ends_with_it_after_the_items_that_were_sent() {
+    let mut host = Host::start(1);
+    let seq = host.call("words_of", "/no/such/file");
+    let report = host.error(seq);
+    assert_eq!((report.code.as_str(), report.error_type.as_str()), (code::CALL_FAILED, "std::io::Error"));
+    let seq = host.call("sent", 2);
+    assert_eq!((item(&mut host, seq), item(&mut host, seq)), (json!(0), json!(1)));
+    let report = host.error(seq);
+    assert_eq!((report.error_type.as_str(), report.message.as_str()), ("Spent", "no more"));
+    let seq = host.call("sent", 0);
+    assert_eq!(host.result(seq), json!(null), "without an item");
+}
+
+#[test]
+fn a_stream_may_be_a_result_of_an_iterator() {
+    let mut host = Host::start(1);
+    let path = std::env::temp_dir().join(format!("words-{}", std::process::id()));
+    std::fs::write(&path, "one two").unwrap();
+    let seq = host.call("words_of", path.to_str().unwrap());
+    assert_eq!((item(&mut host, seq), item(&mut host, seq)), (json!("one"), json!("two")));
+    assert_eq!(host.result(seq), json!(null));
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn parameters_say_what_a_function_reads_and_writes() {
     let mut host = Host::spawn(&[]);
     host.control.expect(Kind::Hello);

@@ -1,7 +1,7 @@
 //! From a function with the attribute to itself and a description that registers it.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::parse::Parser;
 use syn::{Attribute, Error, Expr, FnArg, ItemFn, Lit, Meta, Result, ReturnType, Type, TypeParamBound};
@@ -113,11 +113,7 @@ fn refuse_what_is_no_function_of_a_worker(item: &ItemFn) -> Result<()> {
 
 /// `impl Iterator` and `impl Stream` say it themselves.
 fn way(item: &ItemFn, stream: bool) -> Result<Way> {
-    let given = match &item.sig.output {
-        ReturnType::Type(_, given) => bound_of(given),
-        ReturnType::Default => None,
-    };
-    match (given.as_deref(), item.sig.asyncness) {
+    match (given(item).as_deref(), item.sig.asyncness) {
         (Some("Stream"), None) => Ok(Way::AsyncItems),
         (Some("Iterator" | "IntoIterator" | "DoubleEndedIterator" | "ExactSizeIterator"), None) => {
             Ok(Way::Items)
@@ -133,6 +129,14 @@ fn way(item: &ItemFn, stream: bool) -> Result<Way> {
     }
 }
 
+/// The trait of the `impl Trait` that it returns.
+fn given(item: &ItemFn) -> Option<String> {
+    match &item.sig.output {
+        ReturnType::Type(_, given) => bound_of(given),
+        ReturnType::Default => None,
+    }
+}
+
 /// The trait of an `impl Trait`.
 fn bound_of(given: &Type) -> Option<String> {
     let Type::ImplTrait(given) = given else { return None };
@@ -142,10 +146,16 @@ fn bound_of(given: &Type) -> Option<String> {
     })
 }
 
-/// The function, or what takes nil for one that takes nothing.
+/// The function, or what takes nil for one that takes nothing, and iterates over what only promises that it can be.
 fn handler(item: &ItemFn) -> TokenStream {
     let name = &item.sig.ident;
-    if item.sig.inputs.is_empty() { quote!(|(): ()| #name()) } else { quote!(#name) }
+    let takes: Vec<_> = (0..item.sig.inputs.len()).map(|index| format_ident!("input_{index}")).collect();
+    let nil = item.sig.inputs.is_empty().then(|| quote!((): ()));
+    let iterates = (given(item).as_deref() == Some("IntoIterator")).then(|| quote!(.into_iter()));
+    if nil.is_none() && iterates.is_none() {
+        return quote!(#name);
+    }
+    quote!(|#nil #(#takes),*| #name(#(#takes),*) #iterates)
 }
 
 /// The types of what it takes beside its input.
