@@ -37,7 +37,7 @@
 //! In Python: `Pool(command=["target/release/prices"]).call("convert", {"amount": 3, "rate": 1.1})`.
 //!
 //! - An input is anything that serde reads, a result anything that it writes; [`Bytes`] cross as they are,
-//!   without a copy.
+//!   without a copy. Integers have 64 bits: of wider types those that fit.
 //! - A function may return a `Result` with any error. The caller sees its type, text and causes; a
 //!   [`Failure`] has properties as well. A panic
 //!   fails its call, not the worker.
@@ -73,6 +73,7 @@ mod error;
 mod foreign;
 mod function;
 mod inbox;
+mod integers;
 mod items;
 mod nearest;
 mod payload;

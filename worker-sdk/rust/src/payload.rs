@@ -8,6 +8,8 @@ use serde::Serialize;
 use serde::de::value::BytesDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
+use crate::integers::Fitting;
+
 type Reported<T> = Result<T, Box<ErrorReport>>;
 
 /// Reads an input (R18, R19, R23).
@@ -51,7 +53,7 @@ pub(crate) fn encode_output<T: Serialize + 'static>(value: &T) -> Reported<(Enco
     if let Some(bytes) = any.downcast_ref::<Bytes>() {
         return Ok((Encoding::Raw, bytes.clone()));
     }
-    match rmp_serde::to_vec_named(value) {
+    match rmp_serde::to_vec_named(&Fitting(value)) {
         Ok(encoded) => match Value::check(&encoded) {
             Ok(()) => Ok((Encoding::MessagePack, encoded.into())),
             Err(error) => Err(unencodable::<T>("$", &error.to_string())),
@@ -107,7 +109,7 @@ fn locate_misfit<I: DeserializeOwned>(payload: &[u8]) -> Box<ErrorReport> {
 fn locate_unencodable<T: Serialize>(value: &T) -> Box<ErrorReport> {
     let mut bytes = Vec::new();
     let mut serializer = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
-    match serde_path_to_error::serialize(value, &mut serializer) {
+    match serde_path_to_error::serialize(&Fitting(value), &mut serializer) {
         Ok(()) => unencodable::<T>("$", "the result cannot be encoded"),
         Err(error) => unencodable::<T>(&path_of(error.path()), &error.inner().to_string()),
     }
@@ -225,6 +227,42 @@ mod tests {
         let bytes = rmp_serde::to_vec(&numbered).unwrap();
         let report = decoded::<std::collections::BTreeMap<u8, u8>>(bytes).unwrap_err();
         assert_eq!(report.code, code::INVALID_INPUT);
+    }
+
+    #[derive(Serialize)]
+    enum Wide {
+        Alone(i128),
+        Pair(u128, u8),
+        Named { wide: u128, text: &'static str },
+    }
+
+    #[test]
+    fn wide_integers_are_integers_where_they_fit() {
+        let written = |value: Vec<Wide>| Value::decode(&encode_output(&value).unwrap().1).unwrap().to_json();
+        let named = Wide::Named { wide: u64::MAX.into(), text: "x" };
+        assert_eq!(
+            written(vec![Wide::Alone(i64::MIN.into()), Wide::Pair(7, 1), named]),
+            serde_json::json!([{ "Alone": i64::MIN }, { "Pair": [7, 1] }, { "Named": { "wide": u64::MAX, "text": "x" } }])
+        );
+        let map =
+            std::collections::BTreeMap::from([("key", (Some(5_i128), Box::new([u128::from(u64::MAX)])))]);
+        let (_, bytes) = encode_output(&map).unwrap();
+        assert_eq!(Value::decode(&bytes).unwrap().to_json(), serde_json::json!({ "key": [5, [u64::MAX]] }));
+        assert_eq!(
+            decoded::<(i128, u128)>(Value::from(serde_json::json!([-1, 2])).encode()).unwrap(),
+            (-1, 2)
+        );
+    }
+
+    #[test]
+    fn wide_integers_that_do_not_fit_are_refused_with_their_place() {
+        for beyond in [i128::from(u64::MAX) + 1, i128::from(i64::MIN) - 1] {
+            let report = encode_output(&Some(vec![0, beyond])).unwrap_err();
+            assert_eq!((report.code.as_str(), report.path.as_deref()), (code::INVALID_RESULT, Some("$[1]")));
+            assert!(report.message.contains(&format!("{beyond} does not fit 64 bits")), "{}", report.message);
+        }
+        let report = encode_output(&Wide::Named { wide: u128::MAX, text: "" }).unwrap_err();
+        assert_eq!((report.code.as_str(), report.path.as_deref()), (code::INVALID_RESULT, Some("$.wide")));
     }
 
     struct Unwritable;
