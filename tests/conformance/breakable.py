@@ -360,6 +360,8 @@ class Breakable(afternoon.Worker):
     def nearest(self, name: str) -> str:
         if breaks("R17"):
             return "what?"
+        if breaks("R17-long"):
+            return super().nearest(name) + name[200:]
         return f"no function {name!r}" if breaks("R17-nearest") else super().nearest(name)
 
     def fail(self, seq: int, code: str, kind: str, message: str, **more: str) -> None:

@@ -113,6 +113,13 @@ func TestAnUnknownFunctionIsToldWithTheNearestName(t *testing.T) {
 	}
 }
 
+func TestAnUnknownNameIsNotRepeatedAtAnyLength(t *testing.T) {
+	h := serving(t, nil)
+	name := strings.Repeat("ä", 200)
+	equal(t, h.failure(name, nil).Message, `no function "`+name+`"`)
+	equal(t, h.failure(name+strings.Repeat("a", 100_000), nil).Message, `no function "`+name+`…"`)
+}
+
 func TestAnErrorHasItsTypePropertiesAndCauses(t *testing.T) {
 	h := serving(t, nil)
 	report := h.failure("fail", "quota")

@@ -25,7 +25,8 @@ export class Functions {
   }
 
   /** What to say about a name that is not there. */
-  missing(name: string): string {
+  missing(asked: string): string {
+    const name = shortened(asked)
     const nearest = this.#nearest(name)
     if (nearest !== undefined) return `there is no function ${name}; did you mean ${nearest}?`
     return `there is no function ${name}${this.contracts.length === 0 ? ': this worker offers none' : ''}`
@@ -46,6 +47,15 @@ const GENERATORS: ReadonlySet<string> = new Set(['GeneratorFunction', 'AsyncGene
 
 function isGenerator(fn: WorkerFunction): boolean {
   return GENERATORS.has(Object.getPrototypeOf(fn)?.constructor?.name)
+}
+
+/** How many characters of an unknown name a message repeats. */
+const LONGEST_REPEATED = 200
+
+function shortened(name: string): string {
+  if (name.length <= LONGEST_REPEATED) return name
+  const characters = [...name.slice(0, 2 * LONGEST_REPEATED + 2)]
+  return characters.length <= LONGEST_REPEATED ? name : `${characters.slice(0, LONGEST_REPEATED).join('')}…`
 }
 
 function editDistance(left: string, right: string): number {

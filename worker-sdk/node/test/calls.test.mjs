@@ -71,6 +71,12 @@ test('an unknown name names the nearest', async () => {
   assert.match(error.message, /ecko.*echo/)
 })
 
+test('an unknown name is not repeated at any length', async () => {
+  const name = '😀'.repeat(200)
+  assert.match((await host.error(name, 1)).message, new RegExp(`function ${name};`))
+  assert.match((await host.error(`${name}${'a'.repeat(1_000_000)}`, 1)).message, new RegExp(`function ${name}…;`))
+})
+
 test('an error brings type, message, properties, cause, and a traceback without the SDK', async () => {
   const error = await host.error('fail')
   assert.equal(error.code, 'CALL_FAILED')

@@ -314,6 +314,7 @@ class Worker:
         self.leave_if_done()
 
     def nearest(self, name: str) -> str:
+        name = name if len(name) <= 200 else name[:200] + "…"
         near = difflib.get_close_matches(name, self.functions, 1, 0.0)
         return f"no function {name!r}" + (f"; the nearest is {near[0]!r}" if near else "")
 

@@ -296,6 +296,13 @@ def test_no_such_function(host: Host) -> None:
     )
 
 
+def test_an_unknown_name_is_not_repeated_at_any_length(host: Host) -> None:
+    message = host.error("ä" * 200)["message"]
+    assert message.startswith(f"no function '{'ä' * 200}'; ")
+    message = host.error("ä" * 1_000_000)["message"]
+    assert message.startswith(f"no function '{'ä' * 200}…'; ")
+
+
 def test_an_error_of_the_function(host: Host) -> None:
     error = host.error("boom", {"text": "no"})
     assert (error["code"], error["type"], error["message"]) == ("CALL_FAILED", "ValueError", "no")

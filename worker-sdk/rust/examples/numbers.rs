@@ -129,8 +129,6 @@ fn main() {
         .function("variables", |name: String| std::env::var(name).ok())
         .function("inherited", |_: ()| open_descriptors())
         .stream("count", |to: u64| 0..to)
-        .stream("words_of", words_of)
-        .stream("sent", sent)
         .stream("long", |bytes: usize| [Bytes::from(vec![7; bytes])])
         .function("sum", sum)
         .function("scan", scan)
@@ -140,7 +138,11 @@ fn main() {
         .function("release", |_: ()| RELEASED.store(true, Ordering::SeqCst))
         .batch("too_few", 8, Duration::ZERO, |numbers: Vec<i64>| vec![numbers.len()])
         .batch("panics", 2, Duration::ZERO, |_: Vec<i64>| -> Vec<()> { panic!("all of it") });
-    with_async_functions(worker).run()
+    with_async_functions(with_fallible_streams(worker)).run()
+}
+
+fn with_fallible_streams(worker: Worker) -> Worker {
+    worker.stream("words_of", words_of).stream("sent", sent)
 }
 
 /// What a child of this worker has open.

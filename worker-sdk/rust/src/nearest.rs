@@ -1,4 +1,17 @@
-//! The known name that is nearest to one that is not known.
+//! A name that is not known, as messages have it, and the known one that is nearest to it.
+
+use std::borrow::Cow;
+
+/// How many characters of an unknown name a message repeats (R17).
+const LONGEST_REPEATED: usize = 200;
+
+/// A name of any length as a message repeats it.
+pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(LONGEST_REPEATED) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
+    }
+}
 
 /// The nearest of some names, if one is near enough to be meant.
 pub(crate) fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -28,7 +41,7 @@ fn distance(left: &str, right: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, shortened};
 
     #[test]
     fn the_nearest_name_is_found_and_a_far_one_is_not() {
@@ -37,5 +50,12 @@ mod tests {
         assert_eq!(nearest("prices.konvert", known.into_iter()), Some("prices.convert"));
         assert_eq!(nearest("thumbnail", known.into_iter()), None);
         assert_eq!(nearest("", known.into_iter()), None);
+    }
+
+    #[test]
+    fn only_a_long_name_is_shortened() {
+        let whole = "é".repeat(200);
+        assert_eq!(shortened(&whole), whole);
+        assert_eq!(shortened(&(whole.clone() + "e")), whole + "…");
     }
 }

@@ -74,6 +74,8 @@ fn what_does_not_fit_is_refused_with_its_place() {
     let report = host.error(seq);
     assert_eq!(report.code, code::NO_SUCH_FUNCTION);
     assert!(report.message.contains("\"divide\""), "{}", report.message);
+    let seq = host.call(&"d".repeat(1_000_000), 1);
+    assert_eq!(host.error(seq).message, format!("no function \"{}…\"", "d".repeat(200)));
     let seq = host.call_with(&Call::new("parse"), Encoding::Pickle5, vec![0x80, 5, 0x4e, 0x2e]);
     assert_eq!(host.error(seq).code, code::INVALID_INPUT);
     let seq = host.call_with(&Call::new("parse"), Encoding::MessagePack, Vec::new());

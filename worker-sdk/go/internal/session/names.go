@@ -10,10 +10,25 @@ func (s *Session) has(name string) bool { return slices.Contains(s.names, name) 
 
 // unknown names the function that is not there and the nearest one that is (R17).
 func (s *Session) unknown(name string) string {
+	name = shortened(name)
 	if near := nearest(name, s.names); near != "" {
 		return fmt.Sprintf("no function %q; did you mean %q?", name, near)
 	}
 	return fmt.Sprintf("no function %q", name)
+}
+
+// longestRepeated is how many characters of an unknown name a message repeats.
+const longestRepeated = 200
+
+func shortened(name string) string {
+	characters := 0
+	for at := range name {
+		if characters == longestRepeated {
+			return name[:at] + "…"
+		}
+		characters++
+	}
+	return name
 }
 
 // nearest is the name that is nearest to one, if it is near enough to be meant.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Reply = tuple[int, Payload]
 
 _BYTES: Final = (bytes, bytearray, memoryview)
+_LONGEST_REPEATED: Final = 200  # characters of an unknown name, in a message
 _RESULT, _ITEM, _PICKLE, _RAW = Kind.RESULT, Kind.ITEM, Encoding.PICKLE, Encoding.RAW
 
 
@@ -316,6 +317,8 @@ class Execution:
         self.answer_error(call, report(error, code, "$"))
 
     def _unknown(self, name: str) -> str:
+        if len(name) > _LONGEST_REPEATED:
+            name = name[:_LONGEST_REPEATED] + "…"
         if not self._functions:
             return f"no function '{name}': the worker has none; decorate them with @action"
         import difflib

@@ -9,7 +9,7 @@ use ganger_protocol::{
 
 use super::streams::Inputs;
 use super::{Effect, Phase, Run, Running, Session};
-use crate::nearest::nearest;
+use crate::nearest::{nearest, shortened};
 
 impl Session {
     pub(super) fn receive_data(&mut self, frame: Frame) -> Result<(), String> {
@@ -156,6 +156,7 @@ impl Session {
     }
 
     fn no_such_function(&self, name: &str) -> ErrorReport {
+        let name = &*shortened(name);
         let hint = match nearest(name, self.names.iter().map(String::as_str)) {
             Some(near) => format!("no function {name:?}; did you mean {near:?}?"),
             None => format!("no function {name:?}"),

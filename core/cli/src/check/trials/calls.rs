@@ -16,6 +16,7 @@ use crate::check::process::Exit;
 pub(super) const TRIALS: &[Trial] = &[
     trial(&[7, 8, 17], &[], knows_no_such_function),
     trial(&[17], &[], names_the_nearest_function),
+    trial(&[17], &[], repeats_no_long_name),
     trial(&[16], &[Need::Function("check_wait")], starts_each_call_at_once),
     trial(&[18], &[Need::Function("check_echo")], takes_arguments),
     trial(&[19], &[Need::Function("check_number")], says_where_an_input_does_not_fit),
@@ -46,6 +47,18 @@ fn names_the_nearest_function(bench: &Bench) -> Kept {
     let without_asked = report.message.replacen(&format!("{name}x"), "", 1);
     let expected = format!("a message that names the nearest function, {name}");
     ensure(without_asked.contains(name.as_str()), 17, &expected, || report.message)?;
+    link.finish()
+}
+
+fn repeats_no_long_name(bench: &Bench) -> Kept {
+    let mut link = bench.ready(&Setup::default())?;
+    let beginning = NOBODY.to_owned() + &"é".repeat(200 - NOBODY.len());
+    let seq = link.call(&format!("{beginning}zzzz"), &Value::Nil);
+    let report = link.error(17, seq, code::NO_SUCH_FUNCTION)?;
+    let shortened = report.message.contains(&format!("{beginning}…")) && !report.message.contains("zzzz");
+    ensure(shortened, 17, "a message with the first 200 characters of a long name and `…`", || {
+        report.message
+    })?;
     link.finish()
 }
 
