@@ -79,8 +79,15 @@ func (e *engine) listen(lane wire.Lane) {
 	}
 }
 
-// step is one step of the session and all that follows from it.
+// step is one step of the session and all that follows from it; with an answer the turn of the next call comes (R62).
 func (e *engine) step(take func(*session.Session)) {
+	for answers := e.stepOnce(take); answers > 0; {
+		answers = e.stepOnce(func(s *session.Session) { s.Written(answers) })
+	}
+}
+
+// stepOnce gives how many answers it has written.
+func (e *engine) stepOnce(take func(*session.Session)) (answers int) {
 	e.mu.Lock()
 	take(e.session)
 	// In the order of the session, which only the lock knows.
@@ -91,10 +98,16 @@ func (e *engine) step(take func(*session.Session)) {
 	for _, effect := range effects {
 		e.perform(effect)
 	}
+	answers = e.session.NewAnswers()
 	e.mu.Unlock()
-	if e.control.Flush() != nil || e.data.Flush() != nil {
+	write := e.data.Flush
+	if answers > 0 {
+		write = e.data.Drain // others may be amid a write of what they took
+	}
+	if e.control.Flush() != nil || write() != nil {
 		os.Exit(0) // the host is gone (R1)
 	}
+	return answers
 }
 
 // perform is called under the lock: a cancel must find the call that came before it. What takes time has its goroutine.

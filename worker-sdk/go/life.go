@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ganger.dev/worker/internal/arena"
+	"ganger.dev/worker/internal/lanes"
 	"ganger.dev/worker/internal/session"
 	"ganger.dev/worker/internal/wire"
 )
@@ -22,6 +23,9 @@ func (e *engine) load(welcome *wire.WelcomeBody) {
 	e.place.Store(&place)
 	e.patience = time.Duration(welcome.StopTimeoutMS) * time.Millisecond
 	if err := e.openArenas(welcome); err != nil {
+		e.exit(session.Exit{Code: wire.ViolationExit, Complaint: err.Error()})
+	}
+	if err := e.openClaims(welcome); err != nil {
 		e.exit(session.Exit{Code: wire.ViolationExit, Complaint: err.Error()})
 	}
 	for _, reader := range e.readers {
@@ -45,6 +49,17 @@ func (e *engine) openArenas(welcome *wire.WelcomeBody) error {
 	e.mu.Lock()
 	e.arenas = arenas
 	e.mu.Unlock()
+	return err
+}
+
+func (e *engine) openClaims(welcome *wire.WelcomeBody) error {
+	if welcome.ClaimsFD == nil {
+		return nil
+	}
+	claims, err := lanes.OpenClaims(*welcome.ClaimsFD)
+	if err == nil {
+		e.step(func(s *session.Session) { s.ClaimFrom(claims) })
+	}
 	return err
 }
 

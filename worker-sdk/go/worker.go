@@ -61,11 +61,12 @@ func (s shutdown) join(e *engine) error {
 	return nil
 }
 
-// hello says that this worker can share memory if it inherits anything at all.
+// hello says that this worker can share memory, and claim calls, if it inherits anything at all.
 func hello(inherits bool) wire.HelloBody {
 	return wire.HelloBody{
 		MinVersion: wire.Version, MaxVersion: wire.Version, SDK: "ganger-worker-go", SDKVersion: version(),
 		Language: wire.Language, PID: uint64(os.Getpid()), SharedMemory: inherits && arena.IsOffered,
+		Ahead: inherits && lanes.HasClaims,
 	}
 }
 

@@ -24,9 +24,6 @@ func (s *Session) Receive(lane wire.Lane, frame wire.Frame) {
 	if err != nil {
 		s.Refuse(err)
 	}
-	if frame.Kind == wire.Call {
-		s.setGoing(frame.Seq)
-	}
 }
 
 // Refuse takes what is wrong with the host's bytes.
@@ -53,7 +50,8 @@ func (s *Session) refuseTooLarge(tooLarge *wire.TooLarge) {
 		return
 	}
 	if tooLarge.Kind == wire.Call {
-		s.saw(max(seq, s.highest))
+		s.highest = max(seq, s.highest)
+		s.wasCancelled(seq)
 		underWay = true
 	}
 	if underWay {
@@ -88,28 +86,42 @@ func (s *Session) receiveNumbered(frame wire.Frame) error {
 	if frame.Seq <= s.highest {
 		return fmt.Errorf("seq %d after %d", frame.Seq, s.highest)
 	}
-	cancelled := s.saw(frame.Seq)
-	if frame.Kind == wire.Ping {
+	s.highest = frame.Seq
+	switch {
+	case frame.Kind == wire.Ping:
+		s.wasCancelled(frame.Seq)
 		s.send(wire.Frame{Kind: wire.Pong, Seq: frame.Seq})
 		return nil
+	case s.turns.claims != nil:
+		s.turns.line = append(s.turns.line, &frame)
+		return s.takeTurns()
+	default:
+		return s.takeUp(&frame)
 	}
-	if cancelled {
+}
+
+// takeUp begins a call whose turn it is, unless it was cancelled before.
+func (s *Session) takeUp(frame *wire.Frame) (err error) {
+	if s.wasCancelled(frame.Seq) {
 		if frame.Flags&wire.More != 0 {
 			s.chunks.Ignore(frame.Seq)
 		}
 		s.answerCancelled(frame.Seq)
-		return nil
+	} else if err = s.join(*frame); errors.As(err, new(*wire.TooLarge)) {
+		s.Refuse(err)
+		err = nil
 	}
-	return s.join(frame)
+	s.setGoing(frame.Seq)
+	return err
 }
 
-// saw notes a seq and tells whether a cancel overtook it. What was remembered for lower ones can never come now.
-func (s *Session) saw(seq uint64) bool {
-	s.highest = seq
-	_, cancelled := s.ahead[seq]
-	for other := range s.ahead {
-		if other <= seq {
-			delete(s.ahead, other)
+// wasCancelled tells whether a cancel came before a call. What was remembered for earlier ones, which do not wait in the
+// line either, can never come now.
+func (s *Session) wasCancelled(seq uint64) bool {
+	_, cancelled := s.early[seq]
+	for other := range s.early {
+		if other <= seq && !s.waits(other) {
+			delete(s.early, other)
 		}
 	}
 	return cancelled

@@ -49,8 +49,8 @@ func (s *Session) cancel(frame *wire.Frame) error {
 	case s.chunks.Abandon(seq):
 		s.answerCancelled(seq)
 		s.stopIfIdle()
-	case seq > s.highest:
-		s.ahead[seq] = reason
+	case seq > s.highest || s.waits(seq):
+		s.early[seq] = reason
 	}
 	return nil
 }

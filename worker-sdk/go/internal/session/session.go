@@ -31,8 +31,9 @@ type Session struct {
 	running map[uint64]*running
 	// highest is the last seq of a call or ping that came (R7, R26).
 	highest uint64
-	// ahead are the cancels that overtook their call.
-	ahead map[uint64]string
+	// early are the cancels that came before their call did, or before its turn.
+	early map[uint64]string
+	turns turns
 
 	// DataOut and ControlOut are frames to write.
 	DataOut, ControlOut []wire.Frame
@@ -68,7 +69,7 @@ type running struct {
 // New is a session that has just said HELLO, after ATTACH on both lanes if it attaches.
 func New(hello wire.HelloBody, attach *wire.AttachBody) *Session {
 	s := &Session{
-		maxPayload: wire.DefaultMaxPayload, running: map[uint64]*running{}, ahead: map[uint64]string{},
+		maxPayload: wire.DefaultMaxPayload, running: map[uint64]*running{}, early: map[uint64]string{},
 		readers: map[string]bool{}, batching: map[string]bool{},
 	}
 	if attach != nil {
@@ -133,7 +134,7 @@ func (s *Session) Return(seq uint64, encoding wire.Encoding, payload []byte) {
 	case uint64(len(payload)) > s.maxPayload:
 		s.fail(seq, s.tooLarge(len(payload)))
 	default:
-		s.send(wire.Frame{Kind: wire.Result, Flags: wire.Flags(encoding), Seq: seq, Payload: payload})
+		s.answer(wire.Frame{Kind: wire.Result, Flags: wire.Flags(encoding), Seq: seq, Payload: payload})
 	}
 	s.stopIfIdle()
 }
@@ -150,7 +151,7 @@ func (s *Session) ReturnShared(seq uint64, encoding wire.Encoding, reference *wi
 		return false
 	}
 	flags := wire.Flags(encoding) | wire.Shared
-	s.send(wire.Frame{Kind: wire.Result, Flags: flags, Seq: seq, Payload: reference.Append(nil)})
+	s.answer(wire.Frame{Kind: wire.Result, Flags: flags, Seq: seq, Payload: reference.Append(nil)})
 	s.stopIfIdle()
 	return true
 }
@@ -198,7 +199,7 @@ func (s *Session) remove(seq uint64) *running {
 }
 
 func (s *Session) stopIfIdle() {
-	if s.phase == stopping && len(s.running) == 0 && !s.chunks.HoldCalls() {
+	if s.phase == stopping && len(s.running) == 0 && !s.chunks.HoldCalls() && len(s.turns.line) == 0 {
 		// Calls are over, but the hooks may log: nothing that comes matters, what goes still does.
 		s.phase = ending
 		s.want(Shutdown{})
@@ -206,7 +207,7 @@ func (s *Session) stopIfIdle() {
 }
 
 func (s *Session) fail(seq uint64, report *wire.Report) {
-	s.send(wire.Frame{Kind: wire.Error, Seq: seq, Body: messagepack.AppendBody(nil, report)})
+	s.answer(wire.Frame{Kind: wire.Error, Seq: seq, Body: messagepack.AppendBody(nil, report)})
 }
 
 func (s *Session) tooLarge(length int) *wire.Report {

@@ -81,6 +81,7 @@ const (
 	Critical Flags = 0x01
 	More     Flags = 0x02
 	Shared   Flags = 0x04
+	Ahead    Flags = 0x80
 	encoding Flags = 0x30
 )
 

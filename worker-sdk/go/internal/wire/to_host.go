@@ -32,6 +32,7 @@ type HelloBody struct {
 	Language     string `json:"language" ganger:"optional"`
 	PID          uint64 `json:"pid" ganger:"optional"`
 	SharedMemory bool   `json:"shared_memory" ganger:"optional"`
+	Ahead        bool   `json:"ahead" ganger:"optional"`
 }
 
 // ReadyBody is what READY says.

@@ -42,6 +42,8 @@ type WelcomeBody struct {
 	StopTimeoutMS uint64        `json:"stop_timeout_ms" ganger:"default=5000"`
 	Device        *string       `json:"device"`
 	SharedMemory  *SharedMemory `json:"shared_memory,omitempty"`
+	// ClaimsFD is where calls are claimed that are handed over ahead (R60).
+	ClaimsFD *uint32 `json:"claims_fd,omitempty"`
 }
 
 // SharedMemory is where the arenas are (R42).

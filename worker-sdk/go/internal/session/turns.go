@@ -1,0 +1,76 @@
+package session
+
+import "ganger.dev/worker/internal/wire"
+
+// Claims is where calls that were handed over ahead are claimed.
+type Claims interface {
+	// Claim takes a token. False: there is none, the host has taken its call back.
+	Claim() bool
+}
+
+// turns says whose turn it is (R62): calls that were handed over ahead wait in a line, with what comes behind them, and
+// each is taken up when the answer to the one before it is written.
+type turns struct {
+	// claims are nil if the host hands nothing over ahead: every call begins when it comes.
+	claims Claims
+	line   []*wire.Frame
+	// unwritten are answers that may not be written yet; fresh are those of them that nobody has taken care of.
+	unwritten, fresh int
+}
+
+// ClaimFrom says that WELCOME named claims, and that they are open.
+func (s *Session) ClaimFrom(claims Claims) { s.turns.claims = claims }
+
+// NewAnswers are how many answers there are whose writing must be told to Written.
+func (s *Session) NewAnswers() int {
+	fresh := s.turns.fresh
+	s.turns.fresh = 0
+	return fresh
+}
+
+// Written says that so many answers are written completely.
+func (s *Session) Written(answers int) {
+	s.turns.unwritten -= answers
+	if err := s.takeTurns(); err != nil {
+		s.Refuse(err)
+	}
+}
+
+// answer sends what ends a call.
+func (s *Session) answer(frame wire.Frame) {
+	s.send(frame)
+	if s.turns.claims != nil {
+		s.turns.unwritten++
+		s.turns.fresh++
+	}
+}
+
+// waits tells whether a call is in the line.
+func (s *Session) waits(seq uint64) bool {
+	for _, call := range s.turns.line {
+		if call.Seq == seq {
+			return true
+		}
+	}
+	return false
+}
+
+// takeTurns begins whatever may. Without AHEAD a call comes only when nothing is before it, or what was has been taken
+// back: it never waits for one that runs.
+func (s *Session) takeTurns() error {
+	for s.turns.unwritten == 0 && len(s.turns.line) > 0 {
+		call := s.turns.line[0]
+		isAhead := call.Flags&wire.Ahead != 0
+		if isAhead && (len(s.running) > 0 || s.chunks.HoldCalls()) {
+			break
+		}
+		s.turns.line = s.turns.line[1:]
+		if isAhead && !s.turns.claims.Claim() {
+			delete(s.early, call.Seq)
+		} else if err := s.takeUp(call); err != nil {
+			return err
+		}
+	}
+	s.stopIfIdle()
+	return nil
+}
