@@ -68,11 +68,7 @@ func endsOf[Out any](seqs []uint64, results []Out, err error) []end {
 		misplaced = misplaced || place < 0 || place >= len(seqs)
 	}
 	if len(results) != len(seqs) || misplaced {
-		report := wire.NewReport(wire.InvalidResult, fmt.Sprintf(
-			"$: a batch of %d needs as many results, not %d", len(seqs), len(results)))
-		path := "$"
-		report.Path = &path
-		return endsAlike(seqs, outcome{report: report})
+		return endsAlike(seqs, outcome{report: session.ResultsMisfit(len(seqs), len(results))})
 	}
 	ends := make([]end, len(seqs))
 	for place, seq := range seqs {

@@ -5,20 +5,22 @@ import type { Call } from './effects.js'
 import { type InBatch, type Seq, Violation } from './protocol.js'
 
 export class Gathering {
-  #batch: { last: Seq; calls: Call[] } | undefined
+  #batch: { first: Seq; last: Seq; calls: Call[] } | undefined
 
   /** The call of this number is one of it, whatever becomes of it. */
   join(seq: Seq, { first, count }: InBatch): void {
     const last = first + count - 1
-    if (seq < first || seq > last || (this.#batch !== undefined && this.#batch.last !== last))
+    if (seq < first || seq > last || first !== (this.#batch?.first ?? first) || last !== (this.#batch?.last ?? last))
       throw new Violation(`seq ${seq} is in a batch of ${count} that begins with ${first}`)
-    this.#batch ??= { last, calls: [] }
+    this.#batch ??= { first, last, calls: [] }
   }
 
-  /** False: there is no batch, the call goes by itself. */
+  /** False: it goes by itself, and may be one whose pieces went between the calls of a batch. */
   add(call: Call): boolean {
-    this.#batch?.calls.push(owned(call))
-    return this.#batch !== undefined
+    const { first, last, calls } = this.#batch ?? NO_BATCH
+    const within = call.seq >= first && call.seq <= last
+    if (within) calls.push(owned(call))
+    return within
   }
 
   /** Whether the call had not begun: the rest of its batch was still to come. */
@@ -39,3 +41,4 @@ export class Gathering {
 }
 
 const NONE: readonly Call[] = []
+const NO_BATCH = { first: Infinity, last: 0, calls: [] as Call[] }

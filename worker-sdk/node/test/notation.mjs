@@ -34,7 +34,7 @@ export function meaning(value) {
 }
 
 const LISTS = {
-  CALL: ['function', 'attempt', 'timeout_ms', 'shape', 'context'],
+  CALL: ['function', 'attempt', 'timeout_ms', 'shape', 'context', 'batch'],
   CANCEL: ['reason'],
   CREDIT: ['items', 'bytes'],
   PROGRESS: ['done', 'total', 'note'],
@@ -46,6 +46,7 @@ const DEFAULTS = {
   timeout_ms: null,
   shape: 0,
   context: null,
+  batch: null,
   reason: 'cancel',
   items: 0,
   bytes: 0,

@@ -7,7 +7,12 @@ import * as sdk from '../dist/test/parts.mjs'
 import { bytesOfStep, meaning, namedBody, PROTOCOL, read } from './notation.mjs'
 
 /** What the transcripts' functions are, if not functions of one value. */
-const DESCRIBED = { count: { kind: 'stream' }, sum: { inputs: {} }, scan: { kind: 'stream', inputs: {} } }
+const DESCRIBED = {
+  count: { kind: 'stream' },
+  sum: { inputs: {} },
+  scan: { kind: 'stream', inputs: {} },
+  double: { batch: { max: 4, wait: 0 } },
+}
 
 /** Records what the session and the runner want done. */
 class Player {
@@ -17,12 +22,16 @@ class Player {
 
   constructor({ functions, attach }) {
     this.functions = new sdk.Functions()
-    for (const name of functions)
-      this.functions.add(name, (...args) => this.#called(args.at(-1)), DESCRIBED[name] ?? {})
+    for (const name of functions) this.functions.add(name, this.#function(name), DESCRIBED[name] ?? {})
     const hello = { sdk: 'test', sdkVersion: '0', language: 'node', pid: 1, sharedMemory: false }
     this.session = new sdk.Session(this, hello, attach && { token: attach.token, session: 'one' })
     this.readers = { data: this.#reader('data'), control: this.#reader('control') }
     this.session.start()
+  }
+
+  #function(name) {
+    if (DESCRIBED[name]?.batch !== undefined) return (inputs, context) => this.#calledTogether(inputs, context)
+    return (...args) => this.#called(args.at(-1))
   }
 
   #reader(lane) {
@@ -66,11 +75,19 @@ class Player {
   run(call) {
     const payload = call.bytes.subarray(call.payloadAt, call.end)
     const raw = call.encoding === sdk.Encoding.RAW
+    this.together = [call]
     this.call = { ...call, input: raw ? Buffer.from(payload) : () => sdk.decode(Buffer.from(payload)) }
     this.runner.run(call)
   }
+  runTogether(calls) {
+    this.together = calls
+    this.runner.runTogether(calls)
+  }
   cancel(seq, reason) {
     this.runner.cancel(seq, reason)
+    const { cancelled, function: name } = this.contexts.get(seq)
+    // Of a batch it may have been let go alone.
+    if (!cancelled && DESCRIBED[name]?.batch !== undefined) return
     assert.equal(this.contexts.get(seq).cancelled, true)
     this.wanted.push({ effect: { cancel: { seq, reason } } })
   }
@@ -124,6 +141,24 @@ class Player {
     return new Promise((resolve, reject) => this.outcomes.set(seq, { resolve, reject }))
   }
 
+  #calledTogether(inputs, context) {
+    const calls = this.together.map(({ seq, attempt, timeoutMs, shape, context: trace }, at) => {
+      this.contexts.set(seq, context)
+      return {
+        seq,
+        function: context.function,
+        input: inputs[at],
+        attempt,
+        timeout_ms: timeoutMs,
+        shape,
+        context: trace,
+      }
+    })
+    assert.equal(inputs.length, calls.length)
+    this.wanted.push({ effect: { run_together: { calls } } })
+    return new Promise((resolve, reject) => this.outcomes.set(calls[0].seq, { resolve, reject }))
+  }
+
   /** A stream of what later steps yield; `stopped` comes once it was told to stop. */
   #yielding(seq) {
     const stream = new Yielding(() => this.contexts.get(seq).cancelled)
@@ -133,7 +168,7 @@ class Player {
 
   happen(what) {
     const [[name, given]] = Object.entries(what)
-    const outcome = this.outcomes.get(given.seq)
+    const outcome = this.outcomes.get(given.seq ?? given.seqs?.[0])
     switch (name) {
       case 'loaded':
         return this.session.loaded(this.functions.contracts)
@@ -148,6 +183,15 @@ class Player {
           .get(given.seq)
           .inputs.next()
           .catch(() => {})
+      case 'return_together':
+        return outcome.resolve(
+          given.results.map((end) => ('value' in end ? meaning(end.value) : new Error(end.message))),
+        )
+      case 'stopped_together':
+        return outcome.reject(this.contexts.get(given.seqs[0]).signal.reason)
+      case 'progress_together':
+        return this.contexts.get(given.seqs[0]).progress(given.done, given.total, given.note)
+      case 'raise_together':
       case 'raise':
         return outcome.reject(new Error(given.message))
       case 'stopped':
@@ -271,7 +315,7 @@ async function play(player, steps) {
   }
 }
 
-const SUPPORTED = ['streams', 'input streams']
+const SUPPORTED = ['streams', 'input streams', 'batches']
 
 for (const file of readdirSync(new URL('transcripts/', PROTOCOL)).filter((name) => name.endsWith('.json'))) {
   const transcript = read(`transcripts/${file}`)

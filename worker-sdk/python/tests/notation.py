@@ -17,7 +17,7 @@ NAMES = {number: name for name, number in KINDS.items()}
 ENCODINGS = {"messagepack": 0x00, "raw": 0x10, "pickle5": 0x20, "unknown": 0x30}
 FLAGS = {"CRITICAL": 0x01, "MORE": 0x02, "SHARED": 0x04}
 LISTS = {
-    "CALL": ("function", "attempt", "timeout_ms", "shape", "context"),
+    "CALL": ("function", "attempt", "timeout_ms", "shape", "context", "batch"),
     "PROGRESS": ("done", "total", "note"),
     "LOG": ("level", "logger", "message", "fields"),
     "CANCEL": ("reason",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ import pytest
 
 import notation
 from ganger_worker import context, endpoint, values
+from ganger_worker.actions import action
 from ganger_worker.arena import Arenas, Lent
+from ganger_worker.batching import Run
 from ganger_worker.call import Call
 from ganger_worker.context import Cancelled, InvalidItem, current
 from ganger_worker.effects import Cancel, Credit, Exit, Input, InputEnd, Load, Send, Stop
@@ -31,7 +33,7 @@ FILES = sorted((notation.PROTOCOL / "transcripts").glob("*.json"))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_transcript(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transcript = notation.load(f"transcripts/{path.name}")
-    assert set(transcript["needs"]) <= {"streams", "input streams", "shared memory"}
+    assert set(transcript["needs"]) <= {"streams", "input streams", "batches", "shared memory"}
     monkeypatch.setattr(Arenas, "read", lambda _arenas, _offset, length: bytes(length))
     play(transcript["steps"], transcript)
 
@@ -125,6 +127,7 @@ class ScriptedWorker:
         self.attach = transcript.get("attach")
         self.did: list[dict[str, Any]] = []
         self.calls: dict[int, Call] = {}
+        self.batches: dict[int, Run] = {}
         self.session = Session()
         functions = Functions()
         for name in transcript["functions"]:
@@ -248,6 +251,27 @@ class ScriptedWorker:
         self.execution.fail(self.calls[seq], Cancelled("stopped"))
         self.carry_out(self.session.finish(seq))
 
+    def on_return_together(self, seqs: list[int], results: list[dict[str, Any]]) -> None:
+        given = [item["value"] if "value" in item else RuntimeError(item["message"]) for item in results]
+        self.end_together(seqs, lambda run: run._answer(given))
+
+    def on_raise_together(self, seqs: list[int], message: str) -> None:
+        self.end_together(seqs, lambda run: run._fail(RuntimeError(message)))
+
+    def on_stopped_together(self, seqs: list[int]) -> None:
+        self.end_together(seqs, lambda run: run._fail(Cancelled("stopped")))
+
+    def end_together(self, seqs: list[int], end: Callable[[Run], None]) -> None:
+        assert self.execution is not None
+        run = self.batches[seqs[0]]
+        assert [call.seq for call in run._members] == seqs
+        end(run)
+        self.carry_out(self.execution._finish(run._call))
+
+    def on_progress_together(self, seqs: list[int], **said: Any) -> None:
+        self.calls[seqs[0]] = self.batches[seqs[0]]._call
+        self.on_progress(seqs[0], **said)
+
     def on_invalid_input(self, seq: int, path: str, message: str) -> None:
         self.refuse(seq, "INVALID_INPUT", path, message)
 
@@ -309,23 +333,27 @@ class ScriptedWorker:
     def run(self, call: Call) -> None:
         assert self.execution is not None
         function = self.execution.find(call)
+        if function is not None and function.batched:
+            self.run_together(Run(self.execution, call, function))
+            return
         payload, raw = call.payload, call.encoding == 0x10
         lent = call.lent
         if function is None or (lent is None and self.execution.arguments(call, function) is None):
             self.carry_out(self.session.finish(call.seq))
             return
         self.calls[call.seq] = call
-        fields = call.fields
-        run = {
-            "seq": call.seq,
-            "function": fields.function,
-            **({"input": payload} if raw else whereabouts(payload, lent, "input")),
-            "attempt": fields.attempt,
-            "timeout_ms": fields.timeout_ms,
-            "shape": fields.shape,
-            "context": fields.context or None,
-        }
-        self.did.append({"effect": {"run": run}})
+        given = {"input": payload} if raw else whereabouts(payload, lent, "input")
+        self.did.append({"effect": {"run": {**about(call), **given}}})
+
+    def run_together(self, run: Run) -> None:
+        assert self.execution is not None
+        inputs = run._begin()
+        if not inputs:
+            self.carry_out(self.execution._finish(run._call))
+            return
+        self.batches[run._members[0].seq] = run
+        calls = [{**about(call), "input": input} for call, input in zip(run._members, inputs, strict=True)]
+        self.did.append({"effect": {"run_together": {"calls": calls}}})
 
     # --- comparing
 
@@ -338,6 +366,18 @@ class ScriptedWorker:
             match = next((did for did in self.did if fits(did, want)), None)
             assert match is not None, f"wanted {want}, did {self.did}"
             self.did.remove(match)
+
+
+def about(call: Call) -> dict[str, Any]:
+    fields = call.fields
+    return {
+        "seq": call.seq,
+        "function": fields.function,
+        "attempt": fields.attempt,
+        "timeout_ms": fields.timeout_ms,
+        "shape": fields.shape,
+        "context": fields.context or None,
+    }
 
 
 def whereabouts(payload: bytes, lent: Lent | None, name: str = "value") -> dict[str, Any]:
@@ -366,7 +406,13 @@ def scan(_x: Any, items: Iterator[int]) -> Iterator[int]:
     yield from items
 
 
-KNOWN: dict[str, Any] = {"sum": total, "scan": scan}
+@action(batch=(4, 0))
+def double(inputs: list[Any]) -> list[Any]:
+    """Stands for one that takes batches."""
+    return inputs
+
+
+KNOWN: dict[str, Any] = {"sum": total, "scan": scan, "double": double}
 
 
 def fits(did: dict[str, Any], want: dict[str, Any]) -> bool:

@@ -85,3 +85,12 @@ func (s *Session) othersWait(call *running) bool {
 
 // IsRunning tells whether a call still waits for its end.
 func (s *Session) IsRunning(seq uint64) bool { return s.running[seq] != nil }
+
+// ResultsMisfit says that a function gave more or fewer results than it got inputs (R58).
+func ResultsMisfit(inputs, results int) *wire.Report {
+	path := "$"
+	report := wire.NewReport(wire.InvalidResult, fmt.Sprintf(
+		"$: a batch of %d needs as many results, not %d", inputs, results))
+	report.Path = &path
+	return report
+}

@@ -16,6 +16,9 @@ import (
 	"ganger.dev/worker/internal/wire"
 )
 
+// takesBatches is the function of the transcripts that does.
+const takesBatches = "double"
+
 type object = map[string]any
 
 type transcript struct {
@@ -26,11 +29,11 @@ type transcript struct {
 }
 
 // has is all that a transcript may need.
-var has = map[string]bool{"streams": true, "input streams": true, "shared memory": true}
+var has = map[string]bool{"streams": true, "input streams": true, "batches": true, "shared memory": true}
 
 func TestTranscripts(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(notation.Folder(), "transcripts", "*.json"))
-	if err != nil || len(paths) < 80 {
+	if err != nil || len(paths) < 90 {
 		t.Fatalf("%d transcripts, %v", len(paths), err)
 	}
 	for _, path := range paths {
@@ -193,6 +196,20 @@ func (p *player) happen(happening object) {
 			p.session.HooksDone()
 		case "return":
 			p.session.Return(seq, wire.MessagePack, messagepack.AppendBody(nil, with["value"]))
+		case "return_together":
+			p.returnTogether(with)
+		case "raise_together":
+			for _, seq := range seqsOf(with) {
+				p.session.Fail(seq, report(wire.CallFailed))
+			}
+		case "stopped_together":
+			for _, seq := range seqsOf(with) {
+				p.session.Stopped(seq, report(wire.CallFailed))
+			}
+		case "progress_together":
+			for _, seq := range seqsOf(with) {
+				p.session.Say(wire.Progress, seq, progressOf(with))
+			}
 		case "raise":
 			p.session.Fail(seq, report(wire.CallFailed))
 		case "invalid_input":
@@ -210,13 +227,40 @@ func (p *player) happen(happening object) {
 			level, logger, message := with["level"].(string), with["logger"].(string), with["message"].(string)
 			p.session.Say(wire.Log, seq, wire.LogBody(level, logger, message, nil))
 		case "progress":
-			total := float64(with["total"].(int64))
-			p.session.Say(wire.Progress, seq,
-				wire.ProgressBody(float64(with["done"].(int64)), &total, with["note"].(string)))
+			p.session.Say(wire.Progress, seq, progressOf(with))
 		default:
 			p.t.Fatalf("what is %s?", what)
 		}
 	}
+}
+
+// returnTogether does as the function's own side does, which lies outside of this package.
+func (p *player) returnTogether(with object) {
+	seqs, results := seqsOf(with), with["results"].([]any)
+	for place, seq := range seqs {
+		if len(results) != len(seqs) {
+			p.session.Fail(seq, ResultsMisfit(len(seqs), len(results)))
+			continue
+		}
+		result := results[place].(object)
+		if message, failed := result["message"].(string); failed {
+			p.session.Fail(seq, wire.NewReport(wire.CallFailed, message))
+		} else {
+			p.session.Return(seq, wire.MessagePack, messagepack.AppendBody(nil, result["value"]))
+		}
+	}
+}
+
+func seqsOf(with object) (seqs []uint64) {
+	for _, seq := range with["seqs"].([]any) {
+		seqs = append(seqs, uint64(seq.(int64)))
+	}
+	return seqs
+}
+
+func progressOf(with object) []byte {
+	total := float64(with["total"].(int64))
+	return wire.ProgressBody(float64(with["done"].(int64)), &total, with["note"].(string))
 }
 
 func (p *player) read(seq uint64) {
@@ -272,7 +316,16 @@ func (p *player) effectMeaning(effect Effect) object {
 		}
 		return object{"load": object{}}
 	case Run:
+		if effect.Call.Function == takesBatches {
+			return object{"run_together": object{"calls": []any{runMeaning(p.t, &effect)}}}
+		}
 		return object{"run": runMeaning(p.t, &effect)}
+	case RunTogether:
+		var calls []any
+		for index := range effect.Runs {
+			calls = append(calls, runMeaning(p.t, &effect.Runs[index]))
+		}
+		return object{"run_together": object{"calls": calls}}
 	case Cancel:
 		return object{"cancel": object{"seq": int64(effect.Seq), "reason": effect.Reason}}
 	case Input:
@@ -400,6 +453,9 @@ func contracts(names []string) []wire.Contract {
 		if name == "sum" || name == "scan" {
 			contract.Inputs = &map[string]any{}
 		}
+		if name == takesBatches {
+			contract.Batch = &wire.Batch{Max: 4}
+		}
 		contracts = append(contracts, contract)
 	}
 	return contracts
@@ -440,7 +496,7 @@ func bodyOf(kind wire.Kind, fields object) []byte {
 	case wire.Call:
 		return messagepack.AppendBody(nil, []any{
 			fields["function"], number(fields["attempt"], 1), notation.Value(fields["timeout_ms"]),
-			number(fields["shape"], 0), notation.Value(fields["context"]),
+			number(fields["shape"], 0), notation.Value(fields["context"]), notation.Value(fields["batch"]),
 		})
 	case wire.Stop, wire.Welcome:
 		return messagepack.AppendBody(nil, notation.Value(fields))

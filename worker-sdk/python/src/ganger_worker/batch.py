@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import values
 from .call import Call
-from .protocol import Flag, Kind, frame
+from .protocol import Flag, Kind, Violation, frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 class Batch:
     """``whole`` stands for all: the function's context shows it, and it is asked to stop with the last."""
 
-    __slots__ = ("begun", "calls", "first", "whole")
+    __slots__ = ("begun", "calls", "first", "last", "whole")
 
-    def __init__(self, first: int) -> None:
+    def __init__(self, first: int, last: int) -> None:
         self.first: Final = first
+        self.last: Final = last
         self.calls: list[Call] = []
         self.begun = False
         self.whole: Call | None = None
@@ -38,6 +39,30 @@ class Batch:
     def has_others(self) -> bool:
         """Whether somebody waits for a result that no cancel has reached."""
         return any(not (call.answered or call.cancelled) for call in self.calls)
+
+
+class Gathering:
+    """The calls of a batch come one after the other; the last one sets it going."""
+
+    __slots__ = ("_batch",)
+
+    def __init__(self) -> None:
+        self._batch: Batch | None = None
+
+    def batch_of(self, seq: int, first: int, count: int) -> Batch:
+        batch = self._batch
+        if batch is None and seq == first:
+            batch = self._batch = Batch(first, first + count - 1)
+        if batch is None or batch.first != first or seq > batch.last:
+            raise Violation(f"seq {seq} is in a batch of {count} that begins with {first}")
+        return batch
+
+    def add(self, call: Call, batch: Batch) -> Call | None:
+        batch.add(call)
+        if call.seq < batch.last:
+            return None
+        self._batch = None
+        return batch.completed()
 
 
 def members(call: Call) -> list[Call]:

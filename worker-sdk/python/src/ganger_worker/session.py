@@ -10,7 +10,7 @@ import time
 from _thread import allocate_lock
 
 from . import values
-from .batch import Batch, cancelled_alone
+from .batch import Gathering, cancelled_alone
 from .call import Call
 from .chunks import Assemblies
 from .effects import Cancel, Credit, Exit, Input, InputEnd, Load, Send, Stop
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from .arena import Arenas, Lent
+    from .batch import Batch
     from .effects import Effect
     from .protocol import Welcome
 
@@ -79,7 +80,7 @@ class Session:
         self._post: Callable[[bytes], None] | None = None
         self._arenas: Arenas | None = None
         self._arenas_lock = allocate_lock()
-        self._batch: Batch | None = None
+        self._gathering = Gathering()
         self._last_body: bytes | None = None
         self._last_call = CallBody("", 1, None, 0, {})
 
@@ -238,7 +239,8 @@ class Session:
             lent = self._lent(seq, payload) if flags & _SHARED else None
             if len(payload if lent is None else lent) > self._max_payload or flags & TOO_LARGE:
                 refused = _report("PAYLOAD_TOO_LARGE", f"the input exceeds {self._max_payload} bytes")
-        if refused is not None and fields.batch is None:
+        batch = None if fields.batch is None else self._gathering.batch_of(seq, *fields.batch)
+        if refused is not None and (batch is None or seq < batch.last):
             return Send(frame(Kind.ERROR, seq, values.encode_body(refused)))
         call = Call(seq, fields, flags & _ENCODING, payload if lent is None else b"")
         call.lent = lent
@@ -246,23 +248,10 @@ class Session:
         if fields.timeout_ms is not None:
             call.deadline = time.monotonic() + fields.timeout_ms / 1000
         self._running[seq] = call
-        if fields.batch is None:
+        if batch is None:
             return call
         call.verdict = refused
-        return self._gathered(call, *fields.batch)
-
-    def _gathered(self, call: Call, first: int, count: int) -> Effect | None:
-        """The calls of a batch come one after the other; the last one sets it going."""
-        batch = self._batch
-        if batch is None or batch.first != first:
-            if batch is not None or call.seq != first:
-                raise Violation(f"seq {call.seq} is in a batch that begins with {first}")
-            batch = self._batch = Batch(first)
-        batch.add(call)
-        if call.seq < first + count - 1:
-            return None
-        self._batch = None
-        return batch.completed()
+        return self._gathering.add(call, batch)
 
     def _input(self, incoming: Frame) -> Effect | None:
         flags = incoming.flags
@@ -327,9 +316,11 @@ class Session:
 
     def _cancel_in_batch(self, call: Call, batch: Batch) -> Effect | None:
         """The function is asked to stop once nobody waits for it; until then each call is let go alone."""
-        if not batch.begun or call.answered or batch.whole is None:
+        if call.answered or not (batch.begun or batch.whole is None):
             return None
-        if not batch.has_others():
+        if batch.whole is None:
+            batch.calls.remove(call)
+        elif not batch.has_others():
             batch.whole.cancelled = True
             batch.whole.reason = call.reason
             return Cancel(batch.whole, call.reason)

@@ -5,16 +5,23 @@ mod notation;
 
 use std::path::PathBuf;
 
-use ganger_protocol::message::{Attach, Contract, ErrorReport, Hello, Level, Log, Progress, code};
+use ganger_protocol::message::{Attach, Batch, Contract, ErrorReport, Hello, Level, Log, Progress, code};
 use ganger_protocol::{Bytes, Decoder, Encoding, Frame, Kind, Lane, Limits, Value};
 use serde_json::{Value as Json, json};
 
 use notation::{body_meaning, frame_of, from_hex, meaning, value_of, where_in_memory};
 
-use super::{Effect, InputItem, Outcome, Sent, Session};
+use super::{Effect, InputItem, Outcome, Run, Sent, Session};
+use crate::batch::ends;
+use crate::error::{BoxError, Cancelled, Failure};
 
 /// What this SDK has of what a transcript may need.
-const HAS: [&str; 3] = ["streams", "input streams", "shared memory"];
+const HAS: [&str; 4] = ["streams", "input streams", "batches", "shared memory"];
+
+/// The end of one call of a batch: its results are integers.
+type OneResult = Result<i64, Failure>;
+
+const TAKES_BATCHES: &str = "double";
 
 struct Player {
     session: Session,
@@ -44,7 +51,7 @@ fn transcripts_are_followed() {
             }
         }
     }
-    assert!(played >= 80, "only {played} transcripts");
+    assert!(played >= 90, "only {played} transcripts");
 }
 
 #[test]
@@ -171,6 +178,15 @@ impl Player {
                     Outcome::Result(Encoding::MessagePack, value_of(&with["value"]).encode().into());
                 self.session.finish(seq, outcome);
             }
+            "return_together" => self.end_together(with, Ok(results_of(&with["results"]))),
+            "raise_together" => self.end_together(with, Err(Failure::new(text("message")).into())),
+            "stopped_together" => self.end_together(with, Err(Cancelled.into())),
+            "progress_together" => {
+                let progress = progress_of(with);
+                for seq in seqs_of(with) {
+                    self.session.say(Kind::Progress, seq, progress.encode().into());
+                }
+            }
             "raise" => self.session.finish(seq, report(code::CALL_FAILED)),
             "invalid_input" => self.session.finish(seq, report(code::INVALID_INPUT)),
             "invalid_result" => self.session.finish(seq, report(code::INVALID_RESULT)),
@@ -194,12 +210,15 @@ impl Player {
                 self.session.say(Kind::Log, seq, log.encode().into());
             }
             "progress" => {
-                let note = with["note"].as_str().map(str::to_owned);
-                let progress =
-                    Progress { done: with["done"].as_f64().unwrap(), total: with["total"].as_f64(), note };
-                self.session.say(Kind::Progress, seq, progress.encode().into());
+                self.session.say(Kind::Progress, seq, progress_of(with).encode().into());
             }
             other => panic!("what is {other}?"),
+        }
+    }
+
+    fn end_together(&mut self, with: &Json, results: Result<Vec<OneResult>, BoxError>) {
+        for (seq, outcome) in ends(seqs_of(with), results) {
+            self.session.finish(seq, outcome);
         }
     }
 
@@ -242,21 +261,13 @@ impl Player {
                 self.max_payload = welcome.max_payload;
                 json!({ "load": {} })
             }
-            Effect::Run(run) => {
-                let input = match run.encoding {
-                    Encoding::Raw => Value::Bytes(run.payload.to_vec()),
-                    Encoding::MessagePack | Encoding::Pickle5 => {
-                        Value::decode(&run.payload).unwrap_or_default()
-                    }
-                };
-                let context = Some(&run.context).filter(|context| !context.is_empty());
-                json!({ "run": {
-                    "seq": run.seq, "function": run.function, "input": meaning(&input), "attempt": run.attempt,
-                    "timeout_ms": run.timeout_ms, "shape": run.shape as u8, "context": context,
-                    "shared": run.shared.map(where_in_memory),
-                } })
+            Effect::Run(run) if run.function == TAKES_BATCHES => {
+                json!({ "run_together": { "calls": [run_meaning(&run)] } })
             }
-            Effect::RunTogether(_) => return None,
+            Effect::Run(run) => json!({ "run": run_meaning(&run) }),
+            Effect::RunTogether(runs) => {
+                json!({ "run_together": { "calls": runs.iter().map(run_meaning).collect::<Vec<_>>() } })
+            }
             Effect::Cancel { seq, reason } => json!({ "cancel": { "seq": seq, "reason": reason.as_str() } }),
             Effect::Credit { .. } => return None,
             Effect::Input { seq, item } => {
@@ -277,10 +288,41 @@ impl Player {
     }
 }
 
+fn seqs_of(with: &Json) -> Vec<u64> {
+    with["seqs"].as_array().unwrap().iter().map(|seq| seq.as_u64().unwrap()).collect()
+}
+
+fn results_of(results: &Json) -> Vec<OneResult> {
+    let one = |result: &Json| match result["message"].as_str() {
+        Some(message) => Err(Failure::new(message)),
+        None => Ok(result["value"].as_i64().unwrap()),
+    };
+    results.as_array().unwrap().iter().map(one).collect()
+}
+
+fn progress_of(with: &Json) -> Progress {
+    let note = with["note"].as_str().map(str::to_owned);
+    Progress { done: with["done"].as_f64().unwrap(), total: with["total"].as_f64(), note }
+}
+
+fn run_meaning(run: &Run) -> Json {
+    let input = match run.encoding {
+        Encoding::Raw => Value::Bytes(run.payload.to_vec()),
+        Encoding::MessagePack | Encoding::Pickle5 => Value::decode(&run.payload).unwrap_or_default(),
+    };
+    let context = Some(&run.context).filter(|context| !context.is_empty());
+    json!({
+        "seq": run.seq, "function": run.function, "input": meaning(&input), "attempt": run.attempt,
+        "timeout_ms": run.timeout_ms, "shape": run.shape as u8, "context": context,
+        "shared": run.shared.map(where_in_memory),
+    })
+}
+
 /// What the functions of the transcripts say of themselves.
 fn contract(name: &str) -> Contract {
     let reads = matches!(name, "sum" | "scan");
-    Contract { inputs: reads.then(|| Value::Map(Vec::new())), ..Contract::new(name) }
+    let batch = (name == TAKES_BATCHES).then_some(Batch { max: 4, wait_ms: 0 });
+    Contract { inputs: reads.then(|| Value::Map(Vec::new())), batch, ..Contract::new(name) }
 }
 
 /// Whether what happened has all that a step names.

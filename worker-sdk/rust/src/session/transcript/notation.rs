@@ -3,8 +3,8 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "only the kinds that a transcript names matter")]
 
 use ganger_protocol::message::{
-    Attach, Call, Cancel, CancelReason, Credit, ErrorReport, Hello, Log, Progress, Ready, Release, Shape,
-    SharedMemory, Stop, Welcome,
+    Attach, Call, Cancel, CancelReason, Credit, ErrorReport, Hello, InBatch, Log, Progress, Ready, Release,
+    Shape, SharedMemory, Stop, Welcome,
 };
 use ganger_protocol::{Encoding, Flags, Frame, Kind, Lane, Reference, Value};
 use serde_json::{Value as Json, json};
@@ -33,6 +33,11 @@ pub(super) fn frame_of(step: &Json) -> Frame {
     frame
 }
 
+fn in_batch(notated: &Json) -> Option<InBatch> {
+    let count = u32::try_from(notated[1].as_u64()?).unwrap();
+    Some(InBatch { first: notated[0].as_u64()?, count })
+}
+
 fn body_of(kind: Kind, body: &Json) -> Vec<u8> {
     let text = |key: &str| body[key].as_str().unwrap_or_default().to_owned();
     let number = |key: &str, default| body[key].as_u64().unwrap_or(default);
@@ -53,7 +58,7 @@ fn body_of(kind: Kind, body: &Json) -> Vec<u8> {
                 timeout_ms,
                 shape,
                 context,
-                batch: None,
+                batch: in_batch(&body["batch"]),
             }
             .encode()
         }
