@@ -100,6 +100,10 @@ def test_a_view_with_gaps_is_sent_without_them(shared_pool: Pool) -> None:
         (uuid.UUID(int=5), str(uuid.UUID(int=5))),
         (decimal.Decimal("1.10"), "1.10"),
         (dt.date(2026, 1, 2), "2026-01-02"),
+        (dt.time(1, 2), "01:02:00"),
+        (dt.timedelta(days=1, seconds=2.5), "P1DT2.5S"),
+        (dt.timedelta(seconds=-3), "-PT3S"),
+        (dt.timedelta(), "P0D"),
         (MappingProxyType({"a": 1}), {"a": 1}),
         (
             dt.datetime(2026, 1, 2, 1, tzinfo=dt.timezone(dt.timedelta(hours=1))),

@@ -33,6 +33,14 @@ def _type_name(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
+def _duration(value: dt.timedelta) -> str:
+    """In ISO 8601: ``P1DT2.5S``."""
+    sign, length = ("-", -value) if value.days < 0 else ("", value)
+    fraction = f".{length.microseconds:06}".rstrip("0") if length.microseconds else ""
+    seconds = f"T{length.seconds}{fraction}S" if length.seconds or fraction else ""
+    return f"{sign}P{length.days}D{seconds}" if length.days or not seconds else f"{sign}P{seconds}"
+
+
 _FORMS: Final[tuple[tuple[Any, Callable[[Any], object]], ...]] = (
     (bool, bool),
     (int, int),
@@ -47,5 +55,6 @@ _FORMS: Final[tuple[tuple[Any, Callable[[Any], object]], ...]] = (
     (dt.datetime, lambda value: dt.datetime.combine(value.date(), value.time(), value.tzinfo)),
     (dt.date, dt.date.isoformat),
     (dt.time, dt.time.isoformat),
+    (dt.timedelta, _duration),
     (bytes, bytes),
 )

@@ -67,6 +67,15 @@ class Row(msgspec.Struct):
 
 
 Point = collections.namedtuple("Point", "x y")
+DURATIONS = [
+    *(
+        dt.timedelta(),
+        dt.timedelta(days=3),
+        dt.timedelta(seconds=90),
+        dt.timedelta(days=1, microseconds=2_500_000),
+    ),
+    *(dt.timedelta(microseconds=1), dt.timedelta(seconds=-3), dt.timedelta(days=-1, microseconds=7)),
+]
 PLAIN = [
     ((1, 2), [1, 2]),
     (Price(1.5, ("a",)), {"amount": 1.5, "tags": ["a"]}),
@@ -81,6 +90,8 @@ PLAIN = [
     (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
     (decimal.Decimal("1.20"), "1.20"),
     (dt.date(2026, 1, 2), "2026-01-02"),
+    (dt.time(1, 2), "01:02:00"),
+    *((length, msgspec.to_builtins(length)) for length in DURATIONS),
 ]
 
 

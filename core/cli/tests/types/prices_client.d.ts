@@ -11,7 +11,7 @@ export interface Workers {
   readonly convert: (input: ConvertInput, options?: CallOptions | null) => Promise<number>
   readonly count: { readonly stream: (input: CountInput, options?: StreamOptions | null) => Stream<number> }
   readonly grow: (input: Tree, options?: CallOptions | null) => Promise<Tree>
-  readonly mixed: (input: MixedInput, options?: CallOptions | null) => Promise<[Uint8Array, string]>
+  readonly mixed: (input: MixedInput, options?: CallOptions | null) => Promise<[Uint8Array, Date | string]>
   readonly nothing: (input?: null, options?: CallOptions | null) => Promise<null>
   /** Reads a stream of items: the option `inputs`. */
   readonly total: (input?: TotalInput | null, options?: CallOptions<number> | null) => Promise<number>

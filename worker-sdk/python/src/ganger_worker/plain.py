@@ -40,6 +40,14 @@ def key_text(key: str) -> str:
     return key.value if isinstance(key, enum.Enum) else key
 
 
+def _duration(value: dt.timedelta) -> str:
+    """As hints read it: ``P1DT2.5S``."""
+    sign, length = ("-", -value) if value.days < 0 else ("", value)
+    fraction = f".{length.microseconds:06}".rstrip("0") if length.microseconds else ""
+    seconds = f"T{length.seconds}{fraction}S" if length.seconds or fraction else ""
+    return f"{sign}P{length.days}D{seconds}" if length.days or not seconds else f"{sign}P{seconds}"
+
+
 _PLAIN: Final[tuple[tuple[Any, Callable[[Any], object]], ...]] = (
     (bool, bool),
     (int, int),
@@ -54,5 +62,6 @@ _PLAIN: Final[tuple[tuple[Any, Callable[[Any], object]], ...]] = (
     (dt.datetime, lambda value: dt.datetime.combine(value.date(), value.time(), value.tzinfo)),
     (dt.date, dt.date.isoformat),
     (dt.time, dt.time.isoformat),
+    (dt.timedelta, _duration),
     (bytearray, bytes),
 )
