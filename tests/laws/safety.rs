@@ -14,6 +14,7 @@ const UNSAFE_MAY_STAND_IN: &[&str] = &[
     "bindings-node/native/src/memory.rs",
     "bindings-python/src/memory.rs",
     "worker-sdk/rust/src/transport/descriptors.rs",
+    "worker-sdk/node/native/src/claims.rs",
     "worker-sdk/node/native/src/mapping.rs",
 ];
 

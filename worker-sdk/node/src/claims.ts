@@ -3,17 +3,22 @@
 
 import { readSync } from 'node:fs'
 import type { Claim } from './effects.js'
+import { loadNative, type Native } from './native.js'
 import type { Outbox } from './outbox.js'
 
 /** So many calls in a row, or for so long, and timers, cancels and other IO have their turn. */
 const MOST_IN_A_ROW = 64
 const LONGEST_ROW_MS = 5
+/** The global one is looked up each time. */
+const clock = performance
 
 export class Claims {
   readonly #token = Buffer.alloc(8)
   #inARow = 0
   #rowBegan = 0
   #breathes = false
+  /** Undefined before the first claim, null without the native part. */
+  #native: Native | null | undefined
 
   constructor(
     private readonly fd: number,
@@ -27,19 +32,21 @@ export class Claims {
   /** The event loop has turned. */
   beginRow(): void {
     this.#inARow = 0
-    this.#rowBegan = performance.now()
+    this.#rowBegan = clock.now()
   }
 
   claim(): Claim {
     if (this.#breathes || this.#isLong()) return 'later'
+    this.#inARow++
+    if (this.#native === undefined) this.#native = loadNative() ?? null
+    if (this.#native !== null) return this.outbox.flushAndClaim(this.#native, this.fd)
     this.outbox.flush()
     if (!this.outbox.isEmpty) return 'later'
-    this.#inARow++
     return this.#take() ? 'taken' : 'gone'
   }
 
   #isLong(): boolean {
-    if (this.#inARow < MOST_IN_A_ROW && performance.now() - this.#rowBegan < LONGEST_ROW_MS) return false
+    if (this.#inARow < MOST_IN_A_ROW && clock.now() - this.#rowBegan < LONGEST_ROW_MS) return false
     this.#breathes = true
     setImmediate(() => {
       this.#breathes = false

@@ -11,7 +11,14 @@ export interface NativeArena {
   isAsSent(view: ArrayBufferLike, at: number, length: number): boolean
 }
 
+export const TAKEN = -1
+
 export interface Native {
+  /**
+   * Sends the first bytes and, if the kernel takes them all, takes a token: `TAKEN`, or less if there is none. Otherwise so many were
+   * sent.
+   */
+  sendAndClaim(lane: number, bytes: Uint8Array, length: number, tokens: number): number
   /** `gone` is told the number of each view that was collected. */
   InputArena: new (
     descriptor: number,

@@ -4,7 +4,9 @@
 import { writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { Arenas } from './arenas.js'
+import type { Claim } from './effects.js'
 import { Encoder } from './encoder.js'
+import { type Native, TAKEN } from './native.js'
 import { NotEncodable } from './path.js'
 import {
   Encoding,
@@ -123,6 +125,21 @@ export class Outbox {
     if (this.#handedOver.length > 0) return
     if (this.#pieces.length === 0) this.#flushEncoder()
     else this.#flushPieces()
+  }
+
+  /** The same with the native part's help, which takes the next call's token with the last write. */
+  flushAndClaim(native: Native, tokens: number): Claim {
+    if (this.#handedOver.length > 0) return 'later'
+    if (this.#pieces.length > 0) this.#flushPieces()
+    if (this.#handedOver.length > 0) return 'later'
+    const encoder = this.#encoder
+    const done = native.sendAndClaim(this.fd ?? -1, encoder.buffer, encoder.position, tokens)
+    if (done < 0) {
+      encoder.clear()
+      return done === TAKEN ? 'taken' : 'gone'
+    }
+    this.#handOver([encoder.take().subarray(done)])
+    return 'later'
   }
 
   /** Writes everything, however long it takes: for the end of the process, when no loop turns any more. */

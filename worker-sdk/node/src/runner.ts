@@ -1,6 +1,7 @@
 // Runs calls: input to arguments, function, result or error to a reply. Synchronous functions make no promise.
 
 import { Batch, isThenable } from './batch.js'
+import { BySeq } from './by-seq.js'
 import { bytesOf } from './bytes.js'
 import { CallContext, type Reporting } from './context.js'
 import type { Call } from './effects.js'
@@ -15,7 +16,7 @@ import { checkInput } from './schema.js'
 import { type Streams, TooLarge } from './streams.js'
 
 export class Runner {
-  readonly #contexts = new Map<Seq, CallContext>()
+  readonly #contexts = new BySeq<CallContext>()
   readonly #batches = new Map<Seq, Batch>()
   /** Calls that end for an item of their input stream, whatever their functions do. */
   readonly #overfull = new Set<Seq>()
@@ -104,8 +105,7 @@ export class Runner {
     let result: unknown
     try {
       const fn = offered.fn as (...args: unknown[]) => unknown
-      args.push(context)
-      result = fn(...args)
+      result = args.length === 1 ? fn(args[0], context) : fn(...args, context)
     } catch (error) {
       return this.#failed(seq, context, error)
     }
@@ -141,7 +141,7 @@ export class Runner {
   }
 
   #succeeded(seq: Seq, result: unknown): void {
-    if (this.#overfull.has(seq)) return this.#error(seq, this.#tooLarge('item'))
+    if (this.#overfull.size > 0 && this.#overfull.has(seq)) return this.#error(seq, this.#tooLarge('item'))
     this.reporting.catchUp(seq)
     try {
       const bytes = typeof result === 'object' && result !== null ? bytesOf(result) : undefined
@@ -183,7 +183,7 @@ export class Runner {
 
   #ended(seq: Seq): void {
     this.#contexts.delete(seq)
-    this.#batches.delete(seq)
+    if (this.#batches.size > 0) this.#batches.delete(seq)
     this.streams.ended(seq)
     this.onEnd(seq)
   }

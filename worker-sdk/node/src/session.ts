@@ -2,7 +2,9 @@
 // which calls run, and which cancels came early; it does not know functions, values, sockets or clocks.
 
 import { Ahead } from './ahead.js'
+import { BySeq } from './by-seq.js'
 import { callOf, payloadOf } from './call.js'
+import { CallBodies } from './call-bodies.js'
 import { Chunks } from './chunks.js'
 import type { Contract } from './contract.js'
 import type { Attach, Call, Effects, Hello, Payload } from './effects.js'
@@ -17,7 +19,6 @@ import {
   type Frame,
   Kind,
   type Lane,
-  readCall,
   readCancel,
   readCredit,
   readReference,
@@ -49,9 +50,10 @@ export class Session {
   /** Bytes of the input arena; null: none was agreed on. */
   #inputSize: number | null = null
   /** The running calls, and what is over about them. */
-  readonly #running = new Map<Seq, number>()
+  readonly #running = new BySeq<number>()
   readonly #early = new Map<Seq, CancelReason>()
   readonly #chunks = new Chunks(() => this.#maxPayload)
+  readonly #bodies = new CallBodies()
   readonly #gathering = new Gathering()
   readonly #ahead: Ahead
   /** Calls may be handed over ahead. */
@@ -62,7 +64,7 @@ export class Session {
     private readonly hello: Hello,
     private readonly attach?: Attach,
   ) {
-    const isFree = (): boolean => this.#phase === 'ready' && this.#running.size === 0 && !this.#chunks.hasCall
+    const isFree = (): boolean => this.#phase === 'ready' && this.#running.isEmpty && !this.#chunks.hasCall
     this.#ahead = new Ahead(() => effects.claim(), isFree, {
       begin: (call) => this.#begun(call),
       forget: (seq) => this.#takenBack(seq),
@@ -259,7 +261,7 @@ export class Session {
   }
 
   #call(frame: Frame, shared?: Shared): void {
-    const body = readCall(frame)
+    const body = this.#bodies.read(frame)
     if (this.#isAhead(frame.flags)) return this.#ahead.add(callOf(frame, body, frame))
     if (body.batch !== null) this.#gathering.join(frame.seq, body.batch)
     const call = this.#accepted(frame, body, shared)
@@ -351,7 +353,7 @@ export class Session {
   }
 
   #stopIfIdle(): void {
-    if (this.#stopping && this.#running.size === 0 && this.#ahead.isEmpty && !this.#chunks.hasCall) this.effects.stop()
+    if (this.#stopping && this.#running.isEmpty && this.#ahead.isEmpty && !this.#chunks.hasCall) this.effects.stop()
   }
 
   #control(frame: Frame): void {

@@ -39,6 +39,7 @@ export const hasTurned = () => turned
 export const remaining = (_, context) => context.remaining
 export const children = () => execFileSync('ls', ['-l', '/proc/self/fd'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString()
 export const isInherited = (fd) => readlinkSync('/proc/self/fd/' + fd).includes('eventfd')
+export const bytes = (size) => Buffer.alloc(size)
 export const length = (input) => input.length
 `
 const folder = project({ 'work.mjs': source })
@@ -137,10 +138,11 @@ for (const [how, main] of variants) {
       ['nothing', 5],
       ['each', 2],
       ['odd', 6],
+      ['bytes', 20_000],
       ['slow', 7],
       ['note', 8],
     )
-    const expected = [1, 2, 'CALL_FAILED', 4, 'NO_SUCH_FUNCTION', null, 'INVALID_RESULT', 7, 8]
+    const expected = [1, 2, 'CALL_FAILED', 4, 'NO_SUCH_FUNCTION', null, 'INVALID_RESULT', Buffer.alloc(20_000), 7, 8]
     await until(() => host.frames.filter(({ kind }) => kind !== Kind.ITEM).length === seqs.length, 'all answers')
     const order = host.frames.map(({ seq }) => seq)
     assert.deepEqual(
@@ -223,8 +225,13 @@ for (const [how, main] of variants) {
   })
 
   check('the event loop is let breathe between many calls', async (host) => {
+    const { letGo } = await host.holding()
     const calls = Array.from({ length: 400 }, () => ['hasTurned'])
     const seqs = await host.handOver(['arm'], ...calls)
+    // They must all lie ready: what is read later lets the loop turn by itself.
+    const ping = host.ping()
+    await host.next(({ kind, seq }) => kind === Kind.PONG && seq === ping)
+    letGo()
     assert.equal((await host.values(seqs)).at(-1), true)
   })
 

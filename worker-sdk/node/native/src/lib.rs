@@ -1,7 +1,9 @@
-//! The native part of the Node.js worker SDK: inputs in shared memory as buffers over where they lie.
+//! The native part of the Node.js worker SDK: inputs in shared memory as buffers over where they lie, and the next of the calls that
+//! were handed over ahead with the answer of the last.
 //!
-//! The SDK does without it, at the price of a copy.
+//! The SDK does without it, at the price of a copy, and of some microseconds a call.
 
+mod claims;
 mod mapping;
 mod pages;
 
@@ -12,6 +14,24 @@ use napi_derive::napi;
 
 use mapping::Mapping;
 use pages::Pages;
+
+const TAKEN: i64 = -1;
+const GONE: i64 = -2;
+
+/// Sends the first `length` bytes and, if the kernel takes them all, takes a token: `TAKEN`, or `GONE` if there is none. Otherwise so
+/// many were sent.
+#[napi(catch_unwind)]
+pub fn send_and_claim(lane: i32, bytes: &[u8], length: i64, tokens: i32) -> napi::Result<i64> {
+    let bytes = usize::try_from(length).ok().and_then(|length| bytes.get(..length)).unwrap_or_default();
+    let sent = claims::send_some(lane, bytes) as i64;
+    if sent < length {
+        return Ok(sent);
+    }
+    match claims::take(tokens) {
+        Ok(taken) => Ok(if taken { TAKEN } else { GONE }),
+        Err(error) => Err(napi::Error::from_reason(format!("the claims cannot be read: {error}"))),
+    }
+}
 
 /// The arena that holds the inputs of calls, as a worker looks at it.
 #[napi]
