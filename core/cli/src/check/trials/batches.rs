@@ -17,6 +17,7 @@ pub(super) const TRIALS: &[Trial] = &[
     trial(&[58], &[Need::Batches], ends_each_call_in_order),
     trial(&[58], &[Need::Batches], refuses_inputs_alone),
     trial(&[58], &[Need::Batches], leaves_out_who_was_cancelled_before),
+    trial(&[58], &[Need::Batches], tells_all_of_results_that_are_too_few),
     trial(&[59], &[Need::Batches], lets_one_go_while_the_batch_runs),
     trial(&[59], &[Need::Batches], stops_when_the_last_is_cancelled),
 ];
@@ -77,6 +78,19 @@ fn leaves_out_who_was_cancelled_before(bench: &Bench) -> Kept {
         "CANCELLED for who was cancelled before the batch began, RESULT of 1 for the other",
         came,
     ))
+}
+
+/// No result is anybody's, and the worker lives on.
+fn tells_all_of_results_that_are_too_few(bench: &Bench) -> Kept {
+    let mut link = bench.ready(&Setup::default())?;
+    for count in [3, 1] {
+        let inputs: Vec<Value> = (60..60 + count).map(short).collect();
+        for seq in batch(&mut link, bench, &inputs) {
+            link.error(58, seq, code::INVALID_RESULT)?;
+        }
+    }
+    alone(&mut link, bench)?;
+    link.finish()
 }
 
 fn lets_one_go_while_the_batch_runs(bench: &Bench) -> Kept {
@@ -166,6 +180,12 @@ fn fails(number: i64) -> Value {
 
 fn waits(number: i64) -> Value {
     asked(number.into(), false, true)
+}
+
+fn short(number: i64) -> Value {
+    let Value::Map(mut entries) = plain(number) else { unreachable!("it is asked with a map") };
+    entries.push(("short".to_owned(), true.into()));
+    Value::Map(entries)
 }
 
 fn misfit() -> Value {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"ganger.dev/worker"
@@ -19,6 +21,18 @@ type counted struct {
 	Count int  `json:"count"`
 	Bytes int  `json:"bytes"`
 	Fail  bool `json:"fail"`
+}
+
+type asked struct {
+	Number int  `json:"number"`
+	Fail   bool `json:"fail"`
+	Wait   bool `json:"wait"`
+	Short  bool `json:"short" ganger:"optional"`
+}
+
+type ended struct {
+	Number int `json:"number"`
+	Of     int `json:"of"`
 }
 
 type told struct {
@@ -51,6 +65,7 @@ func main() {
 		}),
 		worker.StreamFunction("check_count", count),
 		worker.InputFunction("check_sum", sum),
+		worker.BatchFunction("check_batch", 4, 0, batch),
 	)
 }
 
@@ -114,4 +129,42 @@ func sum(_ context.Context, _ worker.None, numbers *worker.Inputs[int]) (total i
 		total += number
 	}
 	return total, nil
+}
+
+// another is closed when a batch comes in which nobody waits.
+var another atomic.Value
+
+func batch(ctx context.Context, all []asked) ([]ended, error) {
+	if slices.ContainsFunc(all, func(in asked) bool { return in.Wait }) {
+		if err := waitForAnother(ctx); err != nil {
+			return nil, err
+		}
+	} else if came, waits := another.Swap((chan struct{})(nil)).(chan struct{}); waits && came != nil {
+		close(came)
+	}
+	ends, failures := make([]ended, len(all)), worker.Failures{}
+	for place, in := range all {
+		ends[place] = ended{in.Number, len(all)}
+		if in.Fail {
+			failures[place] = fmt.Errorf("%d fails", in.Number)
+		}
+	}
+	if slices.ContainsFunc(all, func(in asked) bool { return in.Short }) {
+		ends = ends[1:]
+	}
+	return ends, failures
+}
+
+func waitForAnother(ctx context.Context) error {
+	came := make(chan struct{})
+	another.Store(came)
+	worker.From(ctx).Progress(0, 0, "")
+	select {
+	case <-came:
+		return nil
+	case <-time.After(time.Minute):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Write, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -21,6 +22,15 @@ struct Counted {
     count: i64,
     bytes: usize,
     fail: bool,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    number: i64,
+    fail: bool,
+    wait: bool,
+    #[serde(default)]
+    short: bool,
 }
 
 /// Whatever may be sent, and still bytes where bytes were sent.
@@ -129,6 +139,7 @@ fn main() {
         .function("check_sum", |_: (), numbers: Inputs<i64>| -> Result<i64, StreamError> {
             numbers.into_iter().try_fold(0, |sum, number| Ok(sum + number?))
         })
+        .batch("check_batch", 4, Duration::ZERO, batch)
         .run()
 }
 
@@ -159,4 +170,29 @@ fn count(input: Counted, items: Sender<Item>) -> Result<(), BoxError> {
         items.send(&if input.bytes == 0 { Item::Number(number) } else { bytes() })?;
     }
     if input.fail { Err("no more".into()) } else { Ok(()) }
+}
+
+/// A batch has come in which nobody waits.
+static ANOTHER: AtomicBool = AtomicBool::new(false);
+
+fn batch(all: Vec<Asked>, context: Context) -> Result<Vec<Result<Value, Failure>>, Cancelled> {
+    if all.iter().any(|asked| asked.wait) {
+        ANOTHER.store(false, Ordering::SeqCst);
+        context.progress(0.0, None, None);
+        for _ in 0..30_000 {
+            context.check()?;
+            if ANOTHER.load(Ordering::SeqCst) {
+                break;
+            }
+            sleep(Duration::from_millis(2));
+        }
+    } else {
+        ANOTHER.store(true, Ordering::SeqCst);
+    }
+    let end = |asked: &Asked| match asked.fail {
+        true => Err(Failure::new(format!("{} fails", asked.number))),
+        false => Ok(json!({ "number": asked.number, "of": all.len() })),
+    };
+    let short = usize::from(all.iter().any(|asked| asked.short));
+    Ok(all.iter().skip(short).map(end).collect())
 }
