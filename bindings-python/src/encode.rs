@@ -82,14 +82,15 @@ pub(crate) fn shared_or_copied(bytes: &Bound<'_, PyBytes>) -> bytes::Bytes {
 /// A large one is copied straight to where workers look.
 fn raw_buffer(value: &Bound<'_, PyAny>, pool: &Pool) -> Result<Input, Refused> {
     let py = value.py();
-    if let Ok(buffer) = PyBuffer::<u8>::get(value)
-        && buffer.len_bytes() >= SHARED_MEMORY_THRESHOLD
-        && let Some(mut room) = pool.reserve(buffer.len_bytes())
-    {
-        buffer.copy_to_slice(py, &mut room).map_err(|error| Refused::new(error.to_string()))?;
-        return Ok(Input::shared(Encoding::Raw, Shape::Value, room.freeze()));
-    }
-    Ok(Input::raw(buffer(value)?))
+    let found = PyBuffer::<u8>::get(value).ok();
+    let Some(found) = found.filter(|found| found.len_bytes() >= SHARED_MEMORY_THRESHOLD) else {
+        return Ok(Input::raw(buffer(value)?));
+    };
+    let Some(mut room) = pool.reserve(found.len_bytes()) else {
+        return Ok(Input::raw(buffer(value)?).without_room());
+    };
+    found.copy_to_slice(py, &mut room).map_err(|error| Refused::new(error.to_string()))?;
+    Ok(Input::shared(Encoding::Raw, Shape::Value, room.freeze()))
 }
 
 fn buffer(value: &Bound<'_, PyAny>) -> Result<Vec<u8>, Refused> {

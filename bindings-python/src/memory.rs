@@ -113,7 +113,7 @@ impl Block {
     pub(crate) fn input(&self) -> PyResult<Input> {
         self.given(|memory| match memory {
             Memory::Shared(room) => Input::shared(Encoding::Raw, Shape::Value, room.freeze()).as_view(),
-            Memory::Own(bytes) => Input::raw(bytes).as_view(),
+            Memory::Own(bytes) => Input::raw(bytes).as_view().without_room(),
         })
     }
 
@@ -121,7 +121,7 @@ impl Block {
     pub(crate) fn pickled(&self) -> PyResult<Input> {
         self.given(|memory| match memory {
             Memory::Shared(room) => Input::shared(Encoding::Pickle5, Shape::Arguments, room.freeze()),
-            Memory::Own(bytes) => Input::new(Encoding::Pickle5, Shape::Arguments, bytes),
+            Memory::Own(bytes) => Input::new(Encoding::Pickle5, Shape::Arguments, bytes).without_room(),
         })
     }
 

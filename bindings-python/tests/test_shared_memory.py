@@ -106,6 +106,15 @@ def test_every_size_arrives_as_it_is(worker: Path, shared_memory: str | int) -> 
         assert (refused > 0) == (shared_memory == "1MiB")
 
 
+def test_an_input_without_room_is_counted_once(worker: Path) -> None:
+    with Pool(python=worker, workers=1, shared_memory="1MiB") as pool:
+        sent = data(2 << 20)
+        block = pool.alloc(len(sent))
+        for nth, value in enumerate([block, sent, bytearray(sent), memoryview(sent), [sent]], 1):
+            assert len(pool.call("same", value)) > 0
+            assert pool.stats()["shared_memory"]["refused"] == nth, type(value)
+
+
 @pytest.mark.parametrize("shared_memory", ["256MiB", "1MiB", 0])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_takes_and_gives_large_payloads(language: str, shared_memory: str | int) -> None:

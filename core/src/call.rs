@@ -48,6 +48,12 @@ impl Input {
         Self { block: Some(block.clone()), ..Self::new(encoding, shape, Bytes::from_owner(block)) }
     }
 
+    /// This input, for which [`Pool::reserve`](crate::Pool::reserve) had no room: it is not asked once more, nor counted twice.
+    #[must_use]
+    pub fn without_room(self) -> Self {
+        Self { refused: true, ..self }
+    }
+
     /// This input, marked as a view.
     #[must_use]
     pub fn as_view(self) -> Self {

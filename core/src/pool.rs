@@ -85,7 +85,8 @@ impl Pool {
             room.copy_from_slice(bytes);
             return Input::shared(encoding, shape, room.freeze());
         }
-        Input { refused: long, ..Input::new(encoding, shape, Bytes::copy_from_slice(bytes)) }
+        let input = Input::new(encoding, shape, Bytes::copy_from_slice(bytes));
+        if long { input.without_room() } else { input }
     }
 
     /// Makes one call on every worker that is ready now, before the calls that wait. `done` gets the worker's place in the pool and the outcome
