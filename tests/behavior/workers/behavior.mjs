@@ -72,6 +72,13 @@ export function halves(numbers) {
   return numbers.map(half)
 }
 
+export const too_few = (numbers) => numbers.slice(1)
+
+export async function nap_together(seconds, context) {
+  await sleep(Math.max(...seconds) * 1000, undefined, { signal: context.signal })
+  return seconds.map(() => 'napped')
+}
+
 export function fail(text) {
   throw new TypeError(text)
 }
@@ -115,6 +122,8 @@ export const ganger = {
   functions: {
     die_at_first: { idempotent: true },
     halves: { batch: { max: 3, wait: '60s' }, input: { type: 'integer' } },
+    too_few: { batch: { max: 2, wait: '60s' } },
+    nap_together: { batch: { max: 2, wait: '60s' } },
     sum: reads,
     first: reads,
     mirror: reads,

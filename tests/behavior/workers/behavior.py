@@ -96,6 +96,17 @@ def halves(numbers: list[int]) -> list[dict[str, int] | Exception]:
     return [half(number) for number in numbers]
 
 
+@action(batch=(2, 60))
+def too_few(numbers: list[int]) -> list[int]:
+    return numbers[1:]
+
+
+@action(batch=(2, 60))
+async def nap_together(seconds: list[float]) -> list[str]:
+    await asyncio.sleep(max(seconds))
+    return ["napped"] * len(seconds)
+
+
 @action
 def pid() -> int:
     return os.getpid()

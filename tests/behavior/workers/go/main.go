@@ -18,7 +18,7 @@ type terms struct {
 }
 
 func main() {
-	worker.Run(append(streams(),
+	worker.Run(append(append(streams(), batches()...),
 		worker.Function("echo", func(_ context.Context, value any) (any, error) { return value, nil }),
 		worker.Function("add", func(_ context.Context, in terms) (float64, error) { return in.A + in.B, nil }),
 		worker.StreamFunction("count", count),

@@ -1,5 +1,6 @@
 //! The functions of the behaviour suite, in Rust.
 
+mod batches;
 mod streams;
 
 use std::fs::OpenOptions;
@@ -18,7 +19,7 @@ struct Terms {
 }
 
 fn main() {
-    streams::offered_by(Worker::new())
+    batches::offered_by(streams::offered_by(Worker::new()))
         .function("echo", |value: Value| value)
         .function("add", |terms: Terms| terms.a + terms.b)
         .stream("count", |to: u64| 0..to)
