@@ -97,6 +97,22 @@ def test_a_worker_may_run_several_instances() -> None:
         assert pool.stats()["crashed"] == 0
 
 
+def test_a_pool_heals_when_the_program_that_runs_modules_appears(tmp_path: Path) -> None:
+    program = tmp_path / "ganger-wasm"
+    with Pool(wasm=PLUGIN, interpreter=program, workers=1) as pool:
+        with pytest.raises(StartFailed, match="is not installed"):
+            pool.call("echo", 1)
+        program.symlink_to(WASM["interpreter"])
+
+        def answers() -> bool:
+            try:
+                return bool(pool.call("echo", 2) == 2)
+            except StartFailed:
+                return False
+
+        support.eventually(answers, "a start is tried again")
+
+
 def test_a_changed_plug_in_is_loaded_again(tmp_path: Path) -> None:
     module = tmp_path / "plugin.wat"
     module.write_text(PLUGIN.read_text())

@@ -30,14 +30,14 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 /// Starts a process for a worker that the scheduler has seated.
 pub(crate) fn start(shared: &Shared, worker: WorkerId) {
     let news = shared.about(worker);
-    match &shared.launch {
+    match shared.launch() {
         Ok(launch) => process::spawn(bound(launch, shared, worker), move |outcome| match outcome {
             Ok(child) => started(&news, child),
             Err(error) => not_started(&news, error.to_string()),
         }),
         // Not on this stack: the caller may be in the middle of a step's aftermath.
         Err(missing) => {
-            let message = missing.clone();
+            let message = missing.to_string();
             shared.runtime.spawn(async move { not_started(&news, message) });
         }
     }

@@ -20,7 +20,7 @@ mod telling;
 mod waits;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ganger_protocol::Limits;
 use ganger_scheduler::{CallId, CallSpec, Input as News, Timestamp, WorkerId};
@@ -38,7 +38,7 @@ use crate::call::{Call, Completion, Input};
 use crate::crew::Lanes;
 use crate::error::Error;
 use crate::events::Observers;
-use crate::launch::launch;
+use crate::launch::{PartMissing, launch};
 use crate::options::PoolOptions;
 use crate::process::Launch;
 use crate::reactor::Reactor;
@@ -52,8 +52,8 @@ pub(crate) struct Shared {
     /// Workers at most, as found out when the pool was made.
     pub(crate) workers: u32,
     pub(crate) runtime: Handle,
-    /// What a worker is started with, or why that cannot be said.
-    pub(crate) launch: Result<Launch, String>,
+    /// What a worker is started with, once that can be said.
+    launch: OnceLock<Launch>,
     /// Where large inputs lie, if they may and the system can. None once the pool has ended.
     arena: Mutex<Option<InputArena>>,
     pub(crate) observers: Observers,
@@ -68,7 +68,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(options: PoolOptions, workers: u32, runtime: Handle) -> Arc<Self> {
         let books = Books::new(&options, workers);
-        let launch = launch(&options).map_err(|missing| missing.to_string());
+        let launch = launch(&options).map_or_else(|_| OnceLock::new(), OnceLock::from);
         let arena = Mutex::new(input_arena(&options));
         let observers = Observers::new();
         let timer = Arc::new(Timer::new());
@@ -96,6 +96,14 @@ impl Shared {
             shared.tell(News::Warm { workers: shared.options.min_workers });
         }
         shared
+    }
+
+    /// What a worker is started with. A part that was missing may have come since.
+    pub(crate) fn launch(&self) -> Result<&Launch, PartMissing> {
+        match self.launch.get() {
+            Some(launch) => Ok(launch),
+            None => launch(&self.options).map(|launch| self.launch.get_or_init(|| launch)),
+        }
     }
 
     pub(crate) fn arena(&self) -> Option<InputArena> {
