@@ -1,7 +1,7 @@
 """A worker that keeps every rule of the protocol but the one in its environment: `BREAKS=R17`.
 
 It is the worker of SPEC's chapter 11 with all that it may do without: hooks, streams both ways, shared
-memory. `ganger check` must find each break, and name the rule.
+memory, calls handed over ahead. `ganger check` must find each break, and name the rule.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from messagepack import DEEPEST_VALUE, pack, unpack
 
 import worker as afternoon
 from worker import (
+    CALL,
     CANCEL,
     CREDIT,
     ENCODING,
@@ -50,6 +51,7 @@ from worker import (
 )
 
 BROKEN = os.environ.get("BREAKS", "")
+AHEAD = 0x80
 
 
 def breaks(name: str) -> bool:
@@ -182,9 +184,14 @@ class Breakable(afternoon.Worker):
     lent: dict[int, int]
     batches: dict[int, Batch]
     one_at_a_time = threading.Lock()
+    claims: int | None = None
 
     def __init__(self) -> None:
         self.lent, self.batches = {}, {}
+        # Calls that wait for their turn, and the last that had its.
+        self.line: list[Frame] = []
+        self.begun = 0
+        self.turn = threading.RLock()
         super().__init__(FUNCTIONS)
         if breaks("R3-read"):
             self.data.kinds = self.control.kinds = afternoon.EVERY_KIND
@@ -229,6 +236,9 @@ class Breakable(afternoon.Worker):
         if self.shared:
             for name in ("input_fd", "result_fd"):
                 os.set_inheritable(self.shared[name], breaks("R42"))
+        self.claims = welcome.get("claims_fd")
+        if self.claims is not None:
+            os.set_inheritable(self.claims, breaks("R60"))
         super().welcome({**welcome, "version": 1} if breaks("R12") else welcome)
 
     def shut_down(self) -> None:
@@ -267,6 +277,12 @@ class Breakable(afternoon.Worker):
             raise Violation("a late cancel")
         if breaks("R28") and seq in self.running:
             os._exit(0)
+        with self.turn:
+            waits = self.claims is not None and seq > self.begun
+            if waits and not breaks("R63"):
+                self.cancelled_early.add(seq)
+        if waits and breaks("R63-at-once"):
+            self.fail(seq, "CANCELLED", "Cancelled", "cancelled before its turn")
         super().cancel(seq)
 
     def assembled(self, frame: Frame) -> Frame | None:
@@ -297,8 +313,39 @@ class Breakable(afternoon.Worker):
             for offset in unpack(frame.body, 64):
                 self.lent.pop(offset, None)
             return
+        with self.turn:
+            ahead = self.claims is not None and frame.flags & AHEAD
+            if not (ahead or self.line) or (breaks("R62") and self.claimed()):
+                self.begin_call(frame)
+                return
+            if ahead and breaks("R62-early") and self.claimed():
+                frame.flags &= ~AHEAD
+            self.line.insert(1 if breaks("R62-order") else len(self.line), frame)
+            self.take_turns()
+
+    def begin_call(self, frame: Frame) -> None:
+        self.begun = frame.seq
         self.gather(frame)
         super().begin(frame)
+
+    # ---- calls handed over ahead
+
+    def claimed(self) -> bool:
+        assert self.claims is not None
+        try:
+            return len(os.read(self.claims, 8)) == 8
+        except BlockingIOError:
+            return False
+
+    def take_turns(self) -> None:
+        with self.turn:
+            while self.line and not self.running and not self.partial:
+                frame = self.line.pop(0)
+                if not frame.flags & AHEAD or self.claimed() or breaks("R62-taken"):
+                    self.begin_call(frame)
+                else:
+                    self.begun = frame.seq
+                    self.cancelled_early.discard(frame.seq)
 
     def gather(self, frame: Frame) -> None:
         *_, place = ORIGINAL_FIELDS(frame, (str,), (int,), (int,), (int,), (dict,), (list,))
@@ -358,7 +405,9 @@ class Breakable(afternoon.Worker):
     def leave_if_done(self) -> None:
         if breaks("R24") and self.stopping:
             os._exit(0)
-        super().leave_if_done()
+        self.take_turns()
+        if not self.line:
+            super().leave_if_done()
 
     def nearest(self, name: str) -> str:
         if breaks("R17"):
@@ -411,7 +460,7 @@ class BreakableLane(Lane):
         if kind == HELLO and breaks("R11"):
             super().send(CREDIT, 1, [1, 1])
         if kind == HELLO and isinstance(body, dict):
-            body = {**body, "shared_memory": True, "language": LANGUAGE}
+            body = {**body, "shared_memory": True, "language": LANGUAGE, "ahead": hasattr(os, "eventfd")}
         if kind in DROPPED.get(BROKEN, ()) and seq:
             return
         if kind == PONG and BROKEN in ODD_PONGS:

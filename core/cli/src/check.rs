@@ -12,6 +12,7 @@ mod ledger;
 mod link;
 mod process;
 mod rules;
+mod tokens;
 mod trials;
 mod verdicts;
 mod wire;

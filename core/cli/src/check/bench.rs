@@ -15,6 +15,7 @@ use super::describe::describe;
 use super::ledger::Ledger;
 use super::link::Link;
 use super::process::{Process, Start, keep_low_descriptors_free};
+use super::tokens::Tokens;
 use super::wire::listen;
 
 /// The command under check, and what is known of it.
@@ -75,17 +76,24 @@ impl Bench {
     pub(super) fn started(&self, setup: &Setup) -> Kept<Link> {
         let cannot = |error: io::Error| Breach::new(11, "a worker that can be started", error.to_string());
         let arenas = if setup.shared_memory { Some(Arenas::new().map_err(cannot)?) } else { None };
+        let tokens = if self.hands_ahead(setup) { Some(Tokens::new().map_err(cannot)?) } else { None };
         let (data, workers_data) = UnixStream::pair().map_err(cannot)?;
         let (control, workers_control) = UnixStream::pair().map_err(cannot)?;
         let mut descriptors = vec![workers_data.as_fd(), workers_control.as_fd()];
         descriptors.extend(arenas.iter().flat_map(Arenas::descriptors));
+        descriptors.extend(tokens.iter().map(Tokens::descriptor));
         let mut variables = vec![("GANGER_DATA_FD", "3".to_owned()), ("GANGER_CONTROL_FD", "4".to_owned())];
         if setup.fail_at_start {
             variables.push(("GANGER_CHECK", "fail".to_owned()));
         }
         let start = Start { argv: &self.argv, variables, descriptors };
         let process = Process::start(&start).map_err(cannot)?;
-        self.linked(process, (data, control), Ledger::new(setup.welcome.max_payload, arenas))
+        self.linked(process, (data, control), Ledger::new(setup.welcome.max_payload, arenas, tokens))
+    }
+
+    /// As hosts do, once the worker has said that it can.
+    fn hands_ahead(&self, setup: &Setup) -> bool {
+        self.hello.ahead && setup.welcome.concurrency == 1
     }
 
     /// A process that has been welcomed.
@@ -95,6 +103,9 @@ impl Bench {
         let mut welcome = setup.welcome.clone();
         if setup.shared_memory {
             welcome.shared_memory = Some(Arenas::described());
+        }
+        if self.hands_ahead(setup) {
+            welcome.claims_fd = Some(if setup.shared_memory { 7 } else { 5 });
         }
         link.send(Lane::Control, &Frame::new(Kind::Welcome, 0).with_body(welcome.encode()));
         Ok((link, hello))
@@ -121,7 +132,7 @@ impl Bench {
         let first = super::attach::accept(&listener, &mut process, self.patience)?;
         let second = super::attach::accept(&listener, &mut process, self.patience)?;
         let lanes = lanes_of(first, second)?;
-        self.linked(process, lanes, Ledger::new(Setup::default().welcome.max_payload, None))
+        self.linked(process, lanes, Ledger::new(Setup::default().welcome.max_payload, None, None))
     }
 
     fn linked(&self, process: Process, lanes: (UnixStream, UnixStream), ledger: Ledger) -> Kept<Link> {

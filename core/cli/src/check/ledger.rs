@@ -14,6 +14,7 @@ use ganger_protocol::{
 use super::arenas::Arenas;
 use super::breach::{Breach, Kept, Rule, ensure};
 use super::describe::describe;
+use super::tokens::Tokens;
 
 /// A call under way.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +37,14 @@ pub(super) struct Ledger {
     assembler: Assembler,
     max_payload: u64,
     pub(super) arenas: Option<Arenas>,
+    pub(super) tokens: Option<Tokens>,
+    /// Calls that were handed over ahead, and those of them that were taken back.
+    ahead: BTreeSet<u64>,
+    taken_back: BTreeSet<u64>,
 }
 
 impl Ledger {
-    pub(super) fn new(max_payload: u64, arenas: Option<Arenas>) -> Self {
+    pub(super) fn new(max_payload: u64, arenas: Option<Arenas>, tokens: Option<Tokens>) -> Self {
         Self {
             said_hello: false,
             said_ready: false,
@@ -49,6 +54,9 @@ impl Ledger {
             assembler: Assembler::new(Limits::default()),
             max_payload,
             arenas,
+            tokens,
+            ahead: BTreeSet::new(),
+            taken_back: BTreeSet::new(),
         }
     }
 
@@ -58,6 +66,9 @@ impl Ledger {
             let pickled = frame.flags.encoding() == Some(Encoding::Pickle5);
             let (items, bytes) = (STREAM_CREDIT_ITEMS.into(), STREAM_CREDIT_BYTES as i64);
             self.open.insert(frame.seq, Open { pickled, items, bytes });
+            if frame.flags.contains(Flags::AHEAD) {
+                self.ahead.insert(frame.seq);
+            }
         } else if frame.kind == Kind::Ping {
             self.pings.insert(frame.seq);
         } else if frame.kind == Kind::Credit
@@ -67,6 +78,12 @@ impl Ledger {
             call.items += i64::from(credit.items);
             call.bytes += credit.bytes as i64;
         }
+    }
+
+    /// The host has taken a call back that it had handed over.
+    pub(super) fn taken_back(&mut self, seq: u64) {
+        self.open.remove(&seq);
+        self.taken_back.insert(seq);
     }
 
     /// The worker has: whole frames come back, with their payloads in place of references.
@@ -143,6 +160,7 @@ impl Ledger {
         if !of_call {
             return Ok(());
         }
+        self.turn(frame)?;
         ensure(!self.ended.contains(&seq), 8, "nothing about a call that has ended", || describe(frame))?;
         ensure(self.open.contains_key(&seq), 7, "the seq of a call that is under way", || describe(frame))?;
         if frame.kind == Kind::Item
@@ -158,6 +176,16 @@ impl Ledger {
             self.ended.insert(seq);
         }
         Ok(())
+    }
+
+    /// Nothing of a call that was taken back, nor of one that waits for its turn.
+    fn turn(&self, frame: &Frame) -> Kept {
+        let seq = frame.seq;
+        let rule = if is_cancelled(frame) { 63 } else { 62 };
+        let came = || describe(frame);
+        ensure(!self.taken_back.contains(&seq), rule, "nothing of a call that was taken back", came)?;
+        let waits = self.ahead.contains(&seq) && self.open.range(..seq).next().is_some();
+        ensure(!waits, rule, "nothing of a call before the one before it is answered", came)
     }
 }
 
@@ -180,6 +208,11 @@ fn check_body(frame: &Frame) -> Kept {
         Some((_, read)) => read(&frame.body).map_err(|error| malformed(5, frame, &error)),
         None => ensure(frame.body.is_empty(), 5, "no body with this kind", || describe(frame)),
     }
+}
+
+pub(super) fn is_cancelled(frame: &Frame) -> bool {
+    frame.kind == Kind::Error
+        && ErrorReport::decode(&frame.body).is_ok_and(|report| report.code == code::CANCELLED)
 }
 
 fn check_hello(frame: &Frame) -> Kept {

@@ -80,6 +80,10 @@ pub(super) const RULES: &[RuleRow] = &[
     unseen(57, "gets batches of what takes them, whole and in order", "the host's affair"),
     rule(58, "ends each call of a batch for itself"),
     rule(59, "lets a cancelled call of a batch go"),
+    rule(60, "agrees on calls handed over ahead, and hides its claims from its children"),
+    unseen(61, "gets ahead only what goes by itself, with a token", "the host's affair"),
+    rule(62, "takes up each call in its turn, and none that was taken back"),
+    rule(63, "remembers the cancel of a call that waits for its turn"),
 ];
 
 /// The highest number.

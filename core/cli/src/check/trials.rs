@@ -1,5 +1,6 @@
 //! All trials, in the order in which they are run.
 
+mod ahead;
 mod batches;
 mod calls;
 mod cancels;
@@ -40,6 +41,8 @@ pub(super) enum Need {
     /// `check_batch`, which takes as many calls at once as trials give it.
     Batches,
     SharedMemory,
+    /// It claims calls that are handed over ahead.
+    Ahead,
     Linux,
     Python,
     NotPython,
@@ -72,6 +75,7 @@ impl Need {
                 (enough, "the function check_batch, which takes batches of four".to_owned())
             }
             Need::SharedMemory => (bench.hello.shared_memory, "shared memory".to_owned()),
+            Need::Ahead => (bench.hello.ahead, "calls handed over ahead".to_owned()),
             Need::Linux => (cfg!(target_os = "linux"), "Linux".to_owned()),
             Need::Python => (bench.hello.language == "python", "a worker in Python".to_owned()),
             Need::NotPython => (bench.hello.language != "python", "a worker not in Python".to_owned()),
@@ -94,6 +98,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Trial> {
         batches::TRIALS,
         life::TRIALS,
         memory::TRIALS,
+        ahead::TRIALS,
     ]
     .into_iter()
     .flatten()

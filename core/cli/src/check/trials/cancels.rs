@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use ganger_protocol::message::{ErrorReport, code};
 use ganger_protocol::{Frame, Kind, Value};
 
 use super::{Need, Trial, trial};
 use crate::check::bench::{Bench, Setup};
 use crate::check::breach::{Breach, Kept, ensure};
 use crate::check::describe::describe;
+pub(super) use crate::check::ledger::is_cancelled;
 use crate::check::link::Link;
 
 pub(super) const TRIALS: &[Trial] = &[
@@ -92,9 +92,4 @@ pub(super) fn begun(link: &mut Link, wait: &str) -> Kept<u64> {
     let seq = link.call(wait, &Value::Nil);
     link.wait(38, "PROGRESS of check_wait", |_, frame| frame.kind == Kind::Progress && frame.seq == seq)?;
     Ok(seq)
-}
-
-pub(super) fn is_cancelled(frame: &Frame) -> bool {
-    frame.kind == Kind::Error
-        && ErrorReport::decode(&frame.body).is_ok_and(|report| report.code == code::CANCELLED)
 }
