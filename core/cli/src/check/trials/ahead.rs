@@ -72,8 +72,7 @@ fn forgets_what_was_taken_back(bench: &Bench) -> Kept {
     let (echo, wait) = (bench.function("check_echo"), bench.function("check_wait"));
     let first = begun_ahead(&mut link, &wait)?;
     let second = hand_over(&mut link, &echo, &2.into())?;
-    let unwanted =
-        [hand_over(&mut link, &wait, &Value::Nil)?, hand_over(&mut link, &echo, &Value::Nil)?];
+    let unwanted = [hand_over(&mut link, &wait, &Value::Nil)?, hand_over(&mut link, &echo, &Value::Nil)?];
     for last in unwanted.into_iter().rev() {
         take_back(&mut link, last)?;
     }
