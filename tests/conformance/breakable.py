@@ -21,7 +21,6 @@ from messagepack import DEEPEST_VALUE, pack, unpack
 
 import worker as afternoon
 from worker import (
-    CALL,
     CANCEL,
     CREDIT,
     ENCODING,
