@@ -36,6 +36,10 @@ record! {
         pub cancelled: u64,
         /// Attempts that were lost with a worker and followed by another.
         pub retried: u64,
+        /// Batches that workers were given: two calls or more of one function, together.
+        pub batches: u64,
+        /// Calls that they were given in batches; a call that is tried again goes by itself.
+        pub batched: u64,
         /// Workers that died without being asked to.
         pub crashed: u64,
         /// Workers that were replaced on purpose.

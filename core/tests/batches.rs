@@ -46,6 +46,7 @@ fn calls_that_wait_run_together_and_each_gets_its_own_result() {
         assert_eq!(outcomes(together).map(integer), [4; 4]);
         let again = submit_all(pool, "sizes", [1, 2, 3, 4].map(Value::from));
         assert_eq!(outcomes(again).map(integer), [4; 4]);
+        assert_eq!((pool.stats().batches, pool.stats().batched), (2, 8));
         let own = submit_all(pool, "soon", [1, 2, 3].map(Value::from));
         assert_eq!(outcomes(own).map(integer), [-1, -2, -3]);
         assert_eq!(integer(call(pool, "soon", json!(9))), -9, "a batch that never fills goes after its wait");
@@ -92,6 +93,7 @@ fn a_crash_is_told_to_every_call_and_the_one_that_did_it_takes_no_other_along_ag
             assert_eq!(spared.as_ref().unwrap().attempts, 2);
             assert_eq!(integer(spared), 1, "it ran by itself");
         }
+        assert_eq!((pool.stats().batches, pool.stats().batched), (1, 3));
     });
 }
 

@@ -28,6 +28,10 @@ export interface Stats {
   readonly cancelled: number
   /** Attempts that were lost with a worker and followed by another. */
   readonly retried: number
+  /** Batches that workers were given: two calls or more of one function, together. */
+  readonly batches: number
+  /** Calls that they were given in batches; a call that is tried again goes by itself. */
+  readonly batched: number
   /** Workers that died without being asked to. */
   readonly crashed: number
   /** Workers that were replaced on purpose. */

@@ -99,13 +99,15 @@ impl fmt::Display for BeginningLost {
 impl std::error::Error for BeginningLost {}
 
 /// Every counter and its name.
-fn counters_by_name(counters: &mut Counters) -> [(&'static str, &mut u64); 13] {
+fn counters_by_name(counters: &mut Counters) -> [(&'static str, &mut u64); 15] {
     let Counters {
         submitted,
         answered,
         failed,
         cancelled,
         retried,
+        batches,
+        batched,
         started,
         crashed,
         start_failed,
@@ -121,6 +123,8 @@ fn counters_by_name(counters: &mut Counters) -> [(&'static str, &mut u64); 13] {
         ("failed", failed),
         ("cancelled", cancelled),
         ("retried", retried),
+        ("batches", batches),
+        ("batched", batched),
         ("started", started),
         ("crashed", crashed),
         ("start_failed", start_failed),

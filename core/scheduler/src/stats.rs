@@ -18,6 +18,10 @@ pub struct Counters {
     pub cancelled: u64,
     /// Attempts lost with a worker and followed by another.
     pub retried: u64,
+    /// Batches handed over, of two calls or more.
+    pub batches: u64,
+    /// Calls handed over in them, as often as they were.
+    pub batched: u64,
     /// Workers started.
     pub started: u64,
     /// Workers that died without being asked to.

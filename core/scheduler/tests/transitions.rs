@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use ganger_scheduler::{Action, CallId, CallSpec, Config, Exit, Input, Scheduler, Timestamp, WorkerId};
+use ganger_scheduler::{
+    Action, Batch, CallId, CallSpec, Config, Exit, Input, Scheduler, Timestamp, WorkerId,
+};
 
 use crate::simulator::{describe, describe_input};
 
@@ -55,6 +57,13 @@ const STATES: &[(&str, Way)] = &[
     ("draining, call 1 waits for worker 0.0", &[submit, close]),
     ("ending, worker 0.0 is asked to stop", &[submit, ready, answered, close]),
     ("ending, worker 0.0 is killed", &[submit, ready, terminate]),
+    ("worker 0.0 is idle, call 1 waits for others of its batch", &[warm, ready, submit_batched]),
+    ("worker 0.0 runs calls 1 and 2 together", &[warm, ready, submit_batched, submit_next_batched]),
+    (
+        "worker 0.0 is in grace for call 1, whose batch goes on with call 2",
+        &[warm, ready, submit_batched, submit_next_batched, cancel],
+    ),
+    ("worker 0.0 died with calls 1 and 2", &[warm, ready, submit_batched, submit_next_batched, crashed]),
     ("closed", &[close]),
 ];
 
@@ -193,6 +202,20 @@ fn submit() -> Move {
 
 fn submit_next() -> Move {
     Move::Input(Input::Submit { call: NEXT, spec: spec(false) })
+}
+
+fn submit_batched() -> Move {
+    Move::Input(Input::Submit { call: CALL, spec: batched(true) })
+}
+
+fn submit_next_batched() -> Move {
+    Move::Input(Input::Submit { call: NEXT, spec: batched(false) })
+}
+
+/// Two of these go together.
+fn batched(idempotent: bool) -> CallSpec {
+    let batch = Batch { key: 1, max: 2, wait: Duration::from_millis(20) };
+    CallSpec { batch: Some(Box::new(batch)), ..spec(idempotent) }
 }
 
 fn cancel() -> Move {

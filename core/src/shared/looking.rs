@@ -46,6 +46,8 @@ impl Shared {
             failed: books.tally.failed,
             cancelled: books.tally.cancelled,
             retried: view.counters.retried,
+            batches: view.counters.batches,
+            batched: view.counters.batched,
             crashed: view.counters.crashed,
             recycled: Recycled {
                 calls: view.counters.recycled_calls,

@@ -48,6 +48,12 @@ class Stats(TypedDict):
     # Attempts that were lost with a worker and followed by another.
     retried: int
 
+    # Batches that workers were given: two calls or more of one function, together.
+    batches: int
+
+    # Calls that they were given in batches; a call that is tried again goes by itself.
+    batched: int
+
     # Workers that died without being asked to.
     crashed: int
 

@@ -114,6 +114,8 @@ impl Scheduler {
         if count == 1 {
             return self.hand_over(first, worker, Share::Slots(slots), None);
         }
+        self.counters.batches += 1;
+        self.counters.batched += u64::from(count);
         let holder = self.roster.worker_mut(worker).expect("placement knows live workers only");
         holder.batches.insert(first, BatchHold { slots, unanswered: calls.len() });
         for (nth, &call) in (0..count).zip(calls) {

@@ -73,6 +73,8 @@ fn those_behind_a_full_batch_make_the_next() {
     simulator.run_for(ms(200));
     let sizes: Vec<_> = last_parties(&simulator, 3).iter().map(Vec::len).collect();
     assert_eq!(sizes, [3, 3, 1]);
+    let counters = simulator.scheduler().stats(simulator.now()).counters;
+    assert_eq!((counters.batches, counters.batched), (2, 6), "one by itself is no batch");
     assert!(all_answered(&simulator, &calls));
 }
 

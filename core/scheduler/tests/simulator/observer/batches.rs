@@ -42,6 +42,7 @@ impl Observer {
         if nth == 0 {
             self.check_party_is_whole()?;
             let worker = assigned.worker;
+            self.counters.batches += 1;
             self.party = Some(Party { first: id, worker, batch: (key, max), slots, handed: 0, count });
         }
         let Some(party) = &mut self.party else { return Err(Broken(format!("{id} joins no batch"))) };
@@ -50,6 +51,7 @@ impl Observer {
             format!("{id} is in the wrong batch")
         })?;
         party.handed += 1;
+        self.counters.batched += 1;
         Ok(Some(party.first))
     }
 
