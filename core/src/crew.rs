@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ganger_scheduler::{Exit as ExitNews, Input as News, Timestamp, WorkerId};
+use ganger_scheduler::{CallId, Exit as ExitNews, Input as News, Timestamp, WorkerId};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -19,8 +19,8 @@ use crate::error::{Error, WorkerDeath};
 use crate::events::LogSource;
 use crate::launch::device_variables;
 use crate::link::{Link, Listener, Tasks};
-use crate::process::{self, Child, Exit, Registered, WorkerProcess};
-use crate::shared::{Aftermath, Books, Handshake, Loans, Member, Obituary, Process, Shared, WorkerNews};
+use crate::process::{self, Child, Claims, Exit, Registered, WorkerProcess};
+use crate::shared::{Aftermath, Ahead, Books, Handshake, Loans, Member, Obituary, Process, Shared, WorkerNews};
 
 /// How long a process may live on after it closed its lanes before that is a violation.
 const LANELESS: Duration = Duration::from_secs(1);
@@ -55,6 +55,10 @@ fn bound(launch: &process::Launch, shared: &Shared, worker: WorkerId) -> process
         launch.inherit = vec![Arc::clone(inputs.for_readers()), Arc::clone(results.for_worker())];
         member.loans = Loans::of(inputs, results);
     }
+    if let Some(claims) = Claims::new().filter(|_| shared.options.concurrency.get() == 1) {
+        launch.inherit.push(claims.descriptor());
+        member.ahead = Ahead::of(claims);
+    }
     launch
 }
 
@@ -71,7 +75,7 @@ pub(crate) fn take_in(shared: &Shared, worker: WorkerId, lanes: Lanes) {
     let _runtime = shared.runtime.enter();
     let leave = Arc::new(Notify::new());
     let joined = shared.step(|books, _, _| {
-        let link = Link::new(lanes.data, lanes.control, shared.options.concurrency.get());
+        let link = Link::new(lanes.data, lanes.control, shared.options.concurrency.get(), None);
         let tasks = link.serve(shared.limits(), &listener(&news), &shared.reactor)?;
         if let Some(member) = books.crew.get_mut(&worker) {
             if let Process::Coming { killed: true } = member.process {
@@ -101,7 +105,8 @@ fn started(news: &WorkerNews, child: Child) {
     let Child { process, data, control, stdout, stderr } = child;
     let process = Arc::new(process);
     let joined = shared.step(|books, _, aftermath| {
-        let link = Link::new(data, control, shared.options.concurrency.get());
+        let claims = books.crew.get(&news.worker()).and_then(|member| member.ahead.claims().cloned());
+        let link = Link::new(data, control, shared.options.concurrency.get(), claims);
         // Under the lock, so that its first frame finds the worker in the books.
         let tasks = link.serve(shared.limits(), &listener(news), &shared.reactor)?;
         if let Some(member) = books.crew.get_mut(&news.worker()) {
@@ -208,12 +213,7 @@ impl Books {
     /// The one way out of the books for every worker.
     fn bury(&mut self, worker: WorkerId, remains: Remains, now: Timestamp, aftermath: &mut Aftermath) {
         let Some(member) = self.crew.remove(&worker) else { return };
-        let begun_by_none = member.link().map_or_else(Vec::new, |link| link.close());
-        let unwritten = begun_by_none
-            .iter()
-            .filter_map(|seq| member.in_flight.get(seq))
-            .map(|flight| flight.call)
-            .collect();
+        let unwritten = begun_by_none(&member);
         let exit = remains.exit;
         let record = death::record(worker, &member, remains, now);
         let was_ready = matches!(member.handshake, Handshake::Ready(..));
@@ -226,6 +226,18 @@ impl Books {
         self.tell(now, News::Exited { worker, exit, unwritten }, aftermath);
         self.obituary = None;
     }
+}
+
+/// Calls that were not written, or not claimed: the worker cannot have begun them.
+fn begun_by_none(member: &Member) -> Vec<CallId> {
+    let Some(link) = member.link() else { return Vec::new() };
+    let (unwritten, unclaimed) = (link.close(), link.take_back(usize::MAX));
+    let seqs = unwritten.into_iter().chain(member.ahead.unclaimed(unclaimed));
+    let mut calls: Vec<CallId> =
+        seqs.filter_map(|seq| member.in_flight.get(&seq)).map(|flight| flight.call).collect();
+    calls.sort_unstable();
+    calls.dedup();
+    calls
 }
 
 /// The worker's own words, if it had any, with how its process ended.

@@ -19,7 +19,7 @@ use outbox::Outbox;
 use reader::Reader;
 use socket::Socket;
 
-use crate::process::Registered;
+use crate::process::{Claims, Registered};
 use crate::reactor::{Reactor, Registration, attend};
 
 /// So many returned blocks, or bytes in them, are worth a frame of their own.
@@ -61,18 +61,19 @@ struct LaneEnd {
 
 impl Link {
     /// Takes two connected, non-blocking sockets. `concurrency` is the worker's: one that runs several calls gets long payloads
-    /// in pieces.
+    /// in pieces. `claims`: its tokens for calls that are handed ahead.
     pub(crate) fn new(
         data: Registered<UnixStream>,
         control: Registered<UnixStream>,
         concurrency: u32,
+        claims: Option<Claims>,
     ) -> Arc<Self> {
-        let end = |stream, chunked| LaneEnd {
+        let end = |stream, chunked, claims| LaneEnd {
             socket: Socket::new(stream),
-            outbox: Outbox::new(chunked),
+            outbox: Outbox::new(chunked, claims),
             left_unread: AtomicBool::new(false),
         };
-        let (data, control) = (end(data, concurrency > 1), end(control, false));
+        let (data, control) = (end(data, concurrency > 1, claims), end(control, false, None));
         Arc::new(Self { data, control, returns: Mutex::default() })
     }
 
@@ -140,6 +141,11 @@ impl Link {
     pub(crate) fn flush(&self) {
         self.control.outbox.flush(&self.control.socket);
         self.data.outbox.flush(&self.data.socket);
+    }
+
+    /// Takes back the last calls that were handed ahead, so many at most, and says how many the worker had not claimed.
+    pub(crate) fn take_back(&self, most: usize) -> usize {
+        self.data.outbox.take_back(most)
     }
 
     /// Stops writing. Says which calls the worker cannot have begun.

@@ -5,6 +5,7 @@
 //! settles callers, tells observers.
 
 mod actions;
+mod ahead;
 mod aftermath;
 mod books;
 mod declaring;
@@ -27,6 +28,7 @@ use ganger_scheduler::{CallId, CallSpec, Input as News, Timestamp, WorkerId};
 use tokio::runtime::Handle;
 
 pub(crate) use aftermath::Aftermath;
+pub(crate) use ahead::Ahead;
 pub(crate) use books::{Books, Closed, Handshake, Member, Newcomer, Obituary, Process, Streams};
 pub(crate) use frames::WorkerNews;
 pub(crate) use loans::{Lender, Loans};
@@ -171,7 +173,7 @@ impl Shared {
     /// A call enters. `admitted` is told when it has got room to wait, or is settled without.
     pub(crate) fn submit(&self, newcomer: Newcomer, admitted: Option<Box<dyn FnOnce() + Send>>) -> CallId {
         self.step(|books, now, aftermath| {
-            let asked = self.spec(&newcomer.call, books);
+            let asked = self.spec(&newcomer.call, books, !newcomer.streams.is_none());
             // What was yielded, or read, cannot be taken back.
             let retries = if newcomer.streams.is_none() { asked.retries } else { 0 };
             let spec = CallSpec { retries, ..asked };
@@ -193,7 +195,7 @@ impl Shared {
         self.step(|books, now, aftermath| {
             let mut calls = Vec::new();
             for (nth, worker) in books.scheduler.ready_workers().into_iter().enumerate() {
-                let spec = CallSpec { pinned: Some(worker), retries: 0, ..self.spec(asked, books) };
+                let spec = CallSpec { pinned: Some(worker), retries: 0, ..self.spec(asked, books, false) };
                 let completion = completion(worker.index, nth);
                 let newcomer = Newcomer { call: asked.clone(), completion, streams: Streams::default() };
                 let call = books.enter(newcomer, now);

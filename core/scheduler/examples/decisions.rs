@@ -91,6 +91,7 @@ fn spec() -> CallSpec {
         exclusive: false,
         pinned: None,
         batch: None,
+        ahead: false,
     }
 }
 

@@ -42,6 +42,32 @@ pub enum Action {
         /// The calls it is handed over with, whose assignments stand next to each other; none: it goes by itself.
         batch: Option<HandedTogether>,
     },
+    /// Lay a call before a worker that is busy. It may be taken back until the worker claims it.
+    HandAhead {
+        /// Which worker.
+        worker: WorkerId,
+        /// Which call.
+        call: CallId,
+        /// The attempt that it will be, from 1.
+        attempt: u32,
+        /// Time that this attempt has.
+        remaining: Option<Duration>,
+    },
+    /// A worker has taken up a call that lay before it: an attempt has begun.
+    TakeUp {
+        /// Which worker.
+        worker: WorkerId,
+        /// Which call.
+        call: CallId,
+    },
+    /// Take back the last calls that were laid before a worker, as many as it has not claimed, and say at once how many those were
+    /// with [`Input::TakenBack`](crate::Input::TakenBack).
+    TakeBack {
+        /// Which worker.
+        worker: WorkerId,
+        /// So many at most.
+        most: usize,
+    },
     /// Ask a worker to stop a call.
     Cancel {
         /// Which worker.

@@ -36,6 +36,8 @@ pub struct CallSpec {
     pub pinned: Option<WorkerId>,
     /// Handed over together with others that wait; none: by itself.
     pub batch: Option<Box<Batch>>,
+    /// May be laid before a busy worker: it is small and has no stream.
+    pub ahead: bool,
 }
 
 /// Which calls are handed over together, and how.
@@ -106,6 +108,10 @@ pub(crate) enum CallState {
     /// There is no room in the queue; it waits outside.
     InLobby,
     Waiting,
+    /// It waits, and lies ready at a worker. Whether it has begun is known when that worker answers, or is asked.
+    Lying {
+        worker: WorkerId,
+    },
     Running {
         worker: WorkerId,
         since: Timestamp,
@@ -152,6 +158,13 @@ impl Call {
         self.state = CallState::Waiting;
     }
 
+    pub(crate) fn running_since(&self) -> Option<Timestamp> {
+        match self.state {
+            CallState::InLobby | CallState::Waiting | CallState::Lying { .. } => None,
+            CallState::Running { since, .. } => Some(since),
+        }
+    }
+
     pub(crate) fn heard(&mut self) {
         if let CallState::Running { started, .. } = &mut self.state {
             *started = Started::Yes;
@@ -161,6 +174,7 @@ impl Call {
     pub(crate) fn started(&self) -> Started {
         let now = match self.state {
             CallState::InLobby | CallState::Waiting => Started::No,
+            CallState::Lying { .. } => Started::Maybe,
             CallState::Running { started, .. } => started,
         };
         now.max(self.started_before)

@@ -63,6 +63,21 @@ pub enum Input {
         /// The shell's own number for it, returned in [`Action::Admit`](crate::Action::Admit).
         attachment: u64,
     },
+    /// A worker that is about to be ready claims calls before it begins them, so that some may lie at it ahead of their turn.
+    Claims {
+        /// Which worker.
+        worker: WorkerId,
+    },
+    /// How many of the calls that [`Action::TakeBack`](crate::Action::TakeBack) asked for the worker had not claimed. It comes before
+    /// anything else that the worker says.
+    TakenBack {
+        /// Which worker.
+        worker: WorkerId,
+        /// How many were asked for.
+        asked: usize,
+        /// How many came back: so many of the last that were laid there.
+        taken: usize,
+    },
     /// A worker can take calls.
     Ready {
         /// Which worker.
@@ -93,7 +108,7 @@ pub enum Input {
         worker: WorkerId,
         /// How it ended.
         exit: Exit,
-        /// Calls assigned to it of which not one byte was written.
+        /// Calls assigned to it of which not one byte was written, and calls laid at it that it did not claim.
         unwritten: Vec<CallId>,
     },
 }

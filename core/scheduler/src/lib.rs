@@ -28,6 +28,7 @@ mod event;
 mod failure;
 mod id;
 mod input;
+mod line;
 mod lobby;
 mod phase;
 mod placement;

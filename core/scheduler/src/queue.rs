@@ -94,6 +94,8 @@ struct Beyond {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     entries: BTreeMap<Rank, Entry>,
+    /// Calls that lie at a worker: they wait, and count as that, but are not for others to take.
+    lent: BTreeMap<Rank, Entry>,
     ranks: BTreeMap<CallId, Rank>,
     herds: BTreeMap<Herd, BTreeSet<Rank>>,
     /// Of calls that go by themselves.
@@ -134,7 +136,7 @@ impl Queue {
     /// Takes a call out, wherever it stands. False if it does not wait.
     pub(crate) fn remove(&mut self, call: CallId) -> bool {
         let Some(rank) = self.ranks.remove(&call) else { return false };
-        let entry = self.entries.remove(&rank).expect("every rank has its entry");
+        let entry = self.take(rank).0;
         self.forget(rank, entry);
         if rank.line == Line::Fresh {
             self.fresh -= 1;
@@ -146,11 +148,33 @@ impl Queue {
     /// A waiting call takes so many slots after all, or goes with others. It keeps its place in the line.
     pub(crate) fn revise(&mut self, call: CallId, place: Place, slots: u32) {
         let Some(&rank) = self.ranks.get(&call) else { return };
-        let entry = self.entries.remove(&rank).expect("every rank has its entry");
+        let (entry, is_lent) = self.take(rank);
         self.forget(rank, entry);
         self.insert(rank, Entry { slots, herd: place.herd(slots), ..entry });
+        if is_lent {
+            self.lend(call);
+        }
     }
 
+    /// A waiting call lies at a worker from now on. It counts as before, and is the next of nobody else.
+    pub(crate) fn lend(&mut self, call: CallId) {
+        if let Some(&rank) = self.ranks.get(&call)
+            && let Some(entry) = self.entries.remove(&rank)
+        {
+            self.lent.insert(rank, entry);
+        }
+    }
+
+    /// A call that lay at a worker waits for any again, where it stood.
+    pub(crate) fn recover(&mut self, call: CallId) {
+        if let Some(&rank) = self.ranks.get(&call)
+            && let Some(entry) = self.lent.remove(&rank)
+        {
+            self.entries.insert(rank, entry);
+        }
+    }
+
+    /// Those that any worker may have, the next first.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = Waiting> + '_ {
         self.entries.iter().map(|(rank, entry)| Waiting {
             call: rank.call,
@@ -169,12 +193,12 @@ impl Queue {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.is_empty() && self.lent.is_empty()
     }
 
     /// All that wait.
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.len() + self.lent.len()
     }
 
     /// Slots that all waiting calls want together; those that go together want one call's.
@@ -205,6 +229,14 @@ impl Queue {
             }
         }
         beyond
+    }
+
+    /// Takes an entry out, and says whether it was lent.
+    fn take(&mut self, rank: Rank) -> (Entry, bool) {
+        if let Some(entry) = self.entries.remove(&rank) {
+            return (entry, false);
+        }
+        (self.lent.remove(&rank).expect("every rank has its entry"), true)
     }
 
     fn insert(&mut self, rank: Rank, entry: Entry) {

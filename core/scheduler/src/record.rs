@@ -116,6 +116,8 @@ fn counters_by_name(counters: &mut Counters) -> [(&'static str, &mut u64); 15] {
         recycled_age,
         recycled_reload,
         unresponsive,
+        handed_ahead,
+        taken_back,
     } = counters;
     [
         ("submitted", submitted),
@@ -133,5 +135,7 @@ fn counters_by_name(counters: &mut Counters) -> [(&'static str, &mut u64); 15] {
         ("recycled_age", recycled_age),
         ("recycled_reload", recycled_reload),
         ("unresponsive", unresponsive),
+        ("handed_ahead", handed_ahead),
+        ("taken_back", taken_back),
     ]
 }

@@ -1,6 +1,7 @@
 //! The reducer: the one place that knows all parts. What it does for calls, for workers and at the end of the pool stands
 //! in the files below it.
 
+mod ahead;
 mod batching;
 mod calls;
 mod closing;
@@ -29,6 +30,7 @@ use crate::stats::{Counters, Stats, WorkerView};
 use crate::time::Timestamp;
 use crate::timers::{TimerKey, Timers};
 use crate::worker::{Phase, Worker};
+use ahead::Lines;
 use batching::Gathering;
 use recycling::Recycling;
 
@@ -48,6 +50,7 @@ pub struct Scheduler {
     queue_was_full: bool,
     roster: Roster,
     placement: Placement<WorkerId>,
+    lines: Lines,
     gathering: Gathering,
     /// Workers that are gone or going and have no successor yet.
     vacant: BTreeSet<WorkerId>,
@@ -77,6 +80,7 @@ impl Scheduler {
             queue_was_full: false,
             roster: Roster::default(),
             placement: Placement::default(),
+            lines: Lines::default(),
             gathering: Gathering::default(),
             vacant: BTreeSet::new(),
             target: 0,
@@ -104,6 +108,8 @@ impl Scheduler {
             Input::Headroom { memory } => self.recycling.headroom = memory,
             Input::Pong { worker } => self.pong(worker),
             Input::Attach { attachment } => self.attach(attachment),
+            Input::Claims { worker } => self.claims(worker),
+            Input::TakenBack { worker, asked, taken } => self.taken_back(worker, asked, taken),
             Input::Ready { worker } => self.worker_ready(worker),
             Input::Heard { worker, call } => self.heard(worker, call),
             Input::Answered { worker, call } => self.answered(worker, call),
@@ -188,7 +194,7 @@ impl Scheduler {
             call: id,
             age: now.since(call.submitted_at),
             worker: match call.state {
-                CallState::InLobby | CallState::Waiting => None,
+                CallState::InLobby | CallState::Waiting | CallState::Lying { .. } => None,
                 CallState::Running { worker, .. } => Some(worker),
             },
             attempts: call.attempts,
@@ -202,6 +208,7 @@ impl Scheduler {
             TimerKey::Timeout(call) => self.attempt_timeout(call),
             TimerKey::Deadline(call) => self.deadline(call),
             TimerKey::CancelGrace(worker, call) => self.grace_over(worker, call),
+            TimerKey::Linger(worker) => self.linger_check(worker),
             TimerKey::WorkerStart(worker) => self.start_timeout(worker),
             TimerKey::WorkerStop(worker) => self.stop_timeout(worker),
             TimerKey::Health(worker) => self.health_check(worker),

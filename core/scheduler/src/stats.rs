@@ -38,6 +38,10 @@ pub struct Counters {
     pub recycled_reload: u64,
     /// Workers killed for not answering a ping.
     pub unresponsive: u64,
+    /// Calls laid before a busy worker; one that was taken back and laid again counts again.
+    pub handed_ahead: u64,
+    /// Calls that were taken back from there.
+    pub taken_back: u64,
 }
 
 /// A picture of the pool at one moment.

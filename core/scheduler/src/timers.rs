@@ -15,6 +15,8 @@ pub(crate) enum TimerKey {
     CancelGrace(WorkerId, CallId),
     /// Calls of a batch have waited for others long enough.
     Batch(u64),
+    /// The next look whether a worker with calls before it gets on with the one it has.
+    Linger(WorkerId),
     WorkerStart(WorkerId),
     WorkerStop(WorkerId),
     /// The next look whether a worker without calls should be pinged.

@@ -6,6 +6,7 @@ use crate::action::KillCause;
 use crate::failure::DeathCause;
 use crate::id::{CallId, WorkerId};
 use crate::input::Exit;
+use crate::line::Line;
 use crate::recycle::{Limits, Marked, RecycleReason};
 use crate::time::Timestamp;
 
@@ -23,6 +24,8 @@ pub(crate) struct Worker {
     pub(crate) batches: BTreeMap<CallId, BatchHold>,
     /// Calls that wait for it and no other.
     pub(crate) pinned: BTreeSet<CallId>,
+    /// Calls that lie ready at it.
+    pub(crate) line: Line,
     /// Calls it has answered.
     pub(crate) answered: u64,
     pub(crate) limits: Limits,
@@ -98,6 +101,7 @@ impl Worker {
             asked: BTreeMap::new(),
             batches: BTreeMap::new(),
             pinned: BTreeSet::new(),
+            line: Line::default(),
             answered: 0,
             limits,
             recycle: None,
@@ -137,7 +141,7 @@ impl Worker {
     }
 
     pub(crate) fn has_nothing(&self) -> bool {
-        self.running.is_empty() && self.asked.is_empty() && self.pinned.is_empty()
+        self.running.is_empty() && self.asked.is_empty() && self.pinned.is_empty() && self.line.is_empty()
     }
 
     /// When it became ready, if it ever did.

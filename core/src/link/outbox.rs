@@ -9,10 +9,11 @@ use std::io::{self, IoSlice};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ganger_protocol::{Frame, Kind, split_into_chunks};
+use ganger_protocol::{Flags, Frame, Kind, split_into_chunks};
 use tokio::sync::Notify;
 
 use super::socket::Socket;
+use crate::process::Claims;
 
 /// A payload up to this size is joined to its head: one copy costs less than a second buffer in the system call.
 const JOIN_LENGTH: usize = 16 * 1024;
@@ -32,6 +33,8 @@ pub(crate) struct Outbox {
     taken_over: Notify,
     /// Payloads are sent in pieces.
     chunked: bool,
+    /// Tokens for calls that are handed ahead.
+    claims: Option<Claims>,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +48,8 @@ struct Queue {
     /// Buffers that the flusher is writing at this moment: nobody can say whether the system has them yet.
     in_hand: usize,
     flushing: bool,
+    /// Tokens that are still to be put, for calls of which no byte is on its way: those of the last.
+    tokens: u64,
     /// The lane is gone; nothing is written any more.
     shut: bool,
     /// The call whose frame was begun last, if that frame was a call.
@@ -73,8 +78,8 @@ enum Progress {
 }
 
 impl Outbox {
-    pub(crate) fn new(chunked: bool) -> Self {
-        Self { queue: Mutex::new(Queue::default()), taken_over: Notify::new(), chunked }
+    pub(crate) fn new(chunked: bool, claims: Option<Claims>) -> Self {
+        Self { queue: Mutex::new(Queue::default()), taken_over: Notify::new(), chunked, claims }
     }
 
     pub(crate) fn push(&self, frame: Frame) {
@@ -91,6 +96,7 @@ impl Outbox {
         if queue.shut {
             return;
         }
+        queue.tokens += u64::from(frame.kind == Kind::Call && frame.flags.contains(Flags::AHEAD));
         let mut pieces = split_into_chunks(frame, length);
         let Some(first) = pieces.next() else { return };
         // What follows a payload in pieces that is not whole yet waits for it: an item must not overtake its call.
@@ -153,6 +159,25 @@ impl Outbox {
         not_begun
     }
 
+    /// Takes back so many of the last calls that were handed ahead, unless the worker has claimed them. Of one whose token was never put the
+    /// worker takes none either.
+    pub(crate) fn take_back(&self, most: usize) -> usize {
+        let Some(claims) = &self.claims else { return 0 };
+        let mut queue = self.lock();
+        let unput = queue.tokens.min(most as u64);
+        queue.tokens -= unput;
+        let taken = unput + claims.take(most as u64 - unput);
+        usize::try_from(taken).expect("no more than were asked for")
+    }
+
+    /// Before the worker can read of the calls.
+    fn put_tokens(&self, queue: &mut Queue) -> io::Result<()> {
+        match (&self.claims, std::mem::take(&mut queue.tokens)) {
+            (_, 0) | (None, _) => Ok(()),
+            (Some(claims), count) => claims.put(count),
+        }
+    }
+
     fn shut(&self) {
         // What waits stays, so that `close` can say what was never begun.
         let mut queue = self.lock();
@@ -187,6 +212,7 @@ impl Outbox {
                 if sum >= share {
                     return Ok(Progress::ShareUsed);
                 }
+                self.put_tokens(&mut queue)?;
                 queue.take_in_hand()
             };
             let outcome = write_batch(socket, &batch);
@@ -315,7 +341,7 @@ mod tests {
     fn a_full_socket_hands_over_to_the_task_and_nothing_is_lost() {
         block_on(async {
             let (ours, mut theirs) = pair();
-            let outbox = Outbox::new(false);
+            let outbox = Outbox::new(false, None);
             let sizes = [10, 3_000_000, 20_000, 0, 700_000];
             for (seq, size) in sizes.iter().enumerate() {
                 outbox.push(call(seq as u64 + 1, *size));
@@ -336,7 +362,7 @@ mod tests {
     fn a_small_call_passes_a_long_one_that_goes_in_pieces() {
         block_on(async {
             let (ours, mut theirs) = pair();
-            let outbox = Outbox::new(true);
+            let outbox = Outbox::new(true, None);
             outbox.push(call(1, 5_000_000));
             outbox.flush(&ours);
             outbox.push(call(2, 10));
@@ -355,7 +381,7 @@ mod tests {
     fn items_do_not_overtake_the_call_or_the_item_that_goes_in_pieces_before_them() {
         block_on(async {
             let (ours, mut theirs) = pair();
-            let outbox = Outbox::new(true);
+            let outbox = Outbox::new(true, None);
             let input =
                 |payload: usize| Frame::new(Kind::Input, 1).with_payload(Encoding::Raw, vec![1; payload]);
             outbox.push(call(1, 2_000_000));
@@ -381,7 +407,7 @@ mod tests {
 
     #[test]
     fn what_is_being_written_when_the_lane_closes_may_have_arrived() {
-        let outbox = Outbox::new(false);
+        let outbox = Outbox::new(false, None);
         for seq in 1..=40 {
             outbox.push(call(seq, 10));
         }
@@ -397,7 +423,7 @@ mod tests {
     fn close_tells_begun_calls_from_others() {
         block_on(async {
             let (ours, _theirs) = pair();
-            let outbox = Outbox::new(false);
+            let outbox = Outbox::new(false, None);
             outbox.push(call(1, 10));
             outbox.push(call(2, 4_000_000));
             outbox.push(call(3, 10));
@@ -415,7 +441,7 @@ mod tests {
                 [(None, vec![2]), (Some(Kind::Ping), Vec::new()), (Some(Kind::Call), vec![3])]
             {
                 let (ours, _theirs) = pair();
-                let outbox = Outbox::new(false);
+                let outbox = Outbox::new(false, None);
                 outbox.push(call(1, 10));
                 outbox.push(call(2, 100_000));
                 if let Some(kind) = after {

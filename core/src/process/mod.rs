@@ -8,6 +8,7 @@
 //! - [`fork::ForkGate`] for whoever opens a descriptor that a forked child must not keep.
 //! - [`shim_path`] finds `ganger-shim`.
 
+mod claims;
 pub(crate) mod descriptors;
 mod exit;
 pub(crate) mod fork;
@@ -27,6 +28,7 @@ pub(crate) mod tests;
 
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 pub(crate) use descriptors::clear_of_low;
+pub(crate) use claims::Claims;
 pub(crate) use descriptors::{Registered, duplicate, watch};
 pub(crate) use exit::Exit;
 pub(crate) use fork::{PerProcess, ProcessTag};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ganger_protocol::message::{Call as WireCall, Cancel, CancelReason as WireReason, InBatch, Stop};
+use ganger_protocol::message::{Cancel, CancelReason as WireReason, InBatch, Stop};
 use ganger_protocol::{Frame, Kind, Lane};
 use ganger_scheduler::{Action, CallId, CancelReason, HandedTogether, KillCause, Timestamp, WorkerId};
 
@@ -13,11 +13,10 @@ use crate::sampler::OomKills;
 use crate::stream::Route;
 
 /// What a worker is given: one try of a call.
-struct Attempt {
-    call: CallId,
-    attempt: u32,
-    remaining: Option<Duration>,
-    batch: Option<HandedTogether>,
+pub(super) struct Attempt {
+    pub(super) call: CallId,
+    pub(super) attempt: u32,
+    pub(super) remaining: Option<Duration>,
 }
 
 impl Books {
@@ -32,9 +31,14 @@ impl Books {
                 Action::Admit { attachment, worker } => self.admit(attachment, worker, now, aftermath),
                 Action::Refuse { attachment } => drop(self.attachments.remove(&attachment)),
                 Action::Assign { worker, call, attempt, remaining, batch } => {
-                    let attempt = Attempt { call, attempt, remaining, batch };
-                    self.assign(worker, attempt, now, aftermath);
+                    let attempt = Attempt { call, attempt, remaining };
+                    self.assign(worker, &attempt, batch, now, aftermath);
                 }
+                Action::HandAhead { worker, call, attempt, remaining } => {
+                    self.hand_ahead(worker, &Attempt { call, attempt, remaining }, aftermath);
+                }
+                Action::TakeUp { worker, call } => self.take_up(worker, call, now),
+                Action::TakeBack { worker, most } => self.take_back(worker, most, now),
                 Action::Cancel { worker, call, reason } => self.ask_to_stop(worker, call, reason, aftermath),
                 Action::Ping { worker } => self.ping(worker, aftermath),
                 Action::Admitted { call } => {
@@ -71,31 +75,26 @@ impl Books {
     fn assign(
         &mut self,
         worker: WorkerId,
-        Attempt { call: id, attempt, remaining, batch }: Attempt,
+        attempt: &Attempt,
+        batch: Option<HandedTogether>,
         now: Timestamp,
         aftermath: &mut Aftermath,
     ) {
+        let id = attempt.call;
         let wants_inputs = self.reads_inputs(id);
         let (Some(member), Some(call)) = (self.crew.get_mut(&worker), self.calls.get_mut(&id)) else {
             return;
         };
         let Some(link) = member.link().cloned() else { return };
         call.assigned_at = Some(now);
-        member.last_seq += 1;
-        let seq = member.last_seq;
+        let seq = member.next_seq();
         member.in_flight.insert(seq, InFlight::new(id));
-        let asked = &call.call;
-        let trace = &asked.options.trace;
-        let body = WireCall {
-            function: &asked.function,
-            attempt,
-            timeout_ms: remaining.map(milliseconds),
-            shape: asked.input.shape,
-            context: (!trace.is_empty()).then_some(std::borrow::Cow::Borrowed(trace)),
-            // All of a batch are written in this step, so that their numbers follow one another.
-            batch: batch.map(|HandedTogether { nth, count }| InBatch { first: seq - u64::from(nth), count }),
-        };
-        let frame = member.loans.carry(Frame::new(Kind::Call, seq).with_body(body.encode()), &asked.input);
+        // All of a batch are written in this step, so that their numbers follow one another.
+        let together =
+            batch.map(|HandedTogether { nth, count }| InBatch { first: seq - u64::from(nth), count });
+        let body = attempt.body(&call.call, together);
+        let frame =
+            member.loans.carry(Frame::new(Kind::Call, seq).with_body(body.encode()), &call.call.input);
         match batch {
             Some(_) => link.push_in_batch(frame),
             None => link.push(Lane::Data, frame),
@@ -177,6 +176,6 @@ impl Books {
     }
 }
 
-fn milliseconds(span: Duration) -> u64 {
+pub(super) fn milliseconds(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -11,6 +11,7 @@ use ganger_scheduler::{
 use tokio::sync::{Notify, oneshot};
 
 use super::Aftermath;
+use super::ahead::Ahead;
 use super::items::Items;
 use super::loans::Loans;
 use super::past::Past;
@@ -128,12 +129,15 @@ pub(crate) struct Member {
     pub(crate) device: Option<Arc<str>>,
     pub(crate) past: Past,
     pub(crate) loans: Loans,
+    pub(crate) ahead: Ahead,
 }
 
 /// A call that a worker has, as long as it has not answered: also when the caller waits no longer.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     pub(crate) call: CallId,
+    /// It lies at the worker, which has not taken it up.
+    pub(super) lies: bool,
     /// Something was heard of it.
     pub(super) heard: bool,
     /// What it has yielded, if that is gathered.
@@ -142,7 +146,11 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     pub(super) fn new(call: CallId) -> Self {
-        Self { call, heard: false, items: None }
+        Self { call, lies: false, heard: false, items: None }
+    }
+
+    pub(super) fn lying(call: CallId) -> Self {
+        Self { lies: true, ..Self::new(call) }
     }
 }
 
@@ -325,6 +333,7 @@ impl Member {
             device: None,
             past: Past::default(),
             loans: Loans::default(),
+            ahead: Ahead::default(),
         }
     }
 

@@ -7,13 +7,17 @@ use std::time::Duration;
 use ganger_protocol::message::{Contract, Exclusive as Declared};
 use ganger_scheduler::{Batch, CallId, CallSpec, Declaration, Input as News, Timestamp};
 
+use super::ahead::may_lie;
 use super::{Aftermath, Books, Shared};
 use crate::call::Call;
 use crate::error::Error;
 use crate::options::{CallOptions, Exclusive, Limit};
 
+/// Every Python worker has it: what it calls comes pickled with the input. No contract names it.
+const PICKLED: &str = "ganger.run";
+
 impl Shared {
-    pub(super) fn spec(&self, asked: &Call, books: &Books) -> CallSpec {
+    pub(super) fn spec(&self, asked: &Call, books: &Books, has_streams: bool) -> CallSpec {
         let (pool, call) = (&self.options, &asked.options);
         let declared = books.declaration(asked);
         let or = |limit: Option<Limit>, default| limit.map_or(default, Limit::duration);
@@ -36,6 +40,7 @@ impl Shared {
             exclusive: declared.exclusive,
             pinned: None,
             batch: declared.batch.map(Box::new),
+            ahead: may_lie(asked, has_streams) && books.needs_no_end(&asked.function),
         }
     }
 }
@@ -69,6 +74,11 @@ impl Books {
     /// Whether a worker said that this function reads no input stream.
     pub(crate) fn reads_no_inputs(&self, function: &str) -> bool {
         self.contract(function).is_some_and(|contract| contract.inputs.is_none())
+    }
+
+    /// Whether a call of this function is whole with its input. Of one that is not known it may not be.
+    fn needs_no_end(&self, function: &str) -> bool {
+        self.reads_no_inputs(function) || function == PICKLED
     }
 
     /// Calls that were made with an input stream before it was known that their functions read none.

@@ -143,6 +143,8 @@ impl Books {
             return Err("a second HELLO".to_owned());
         }
         let options = &heard.shared.options;
+        let alone = options.concurrency.get() == 1;
+        let claims_fd = member.ahead.agree(hello.ahead && alone).then(|| member.loans.first_free_fd());
         let welcome = Welcome {
             version,
             pool: options.name.clone(),
@@ -154,7 +156,7 @@ impl Books {
             stop_timeout_ms: milliseconds(options.stop_timeout),
             device: member.device.as_deref().map(str::to_owned),
             shared_memory: member.loans.agree(hello.shared_memory),
-            claims_fd: None,
+            claims_fd,
         };
         if let Process::Attached { pid, .. } = &mut member.process {
             *pid = u32::try_from(hello.pid).ok();
@@ -188,6 +190,9 @@ impl Books {
             self.note_memory(heard.worker, bytes, memory);
             self.tell(heard.now, News::Sample { worker: heard.worker, memory: bytes }, aftermath);
         }
+        if self.crew.get(&heard.worker).is_some_and(|member| member.ahead.is_agreed()) {
+            self.tell(heard.now, News::Claims { worker: heard.worker }, aftermath);
+        }
         self.tell(heard.now, News::Ready { worker: heard.worker }, aftermath);
         Ok(())
     }
@@ -198,7 +203,7 @@ impl Books {
         mut frame: Frame,
         aftermath: &mut Aftermath,
     ) -> Result<(), Violation> {
-        self.require_ready(heard.worker, frame.kind)?;
+        self.require_running(heard.worker, &frame)?;
         let encoding = frame.flags.encoding().ok_or("a result in an unknown encoding")?;
         let outcome = match self.bring_in(heard, &mut frame)? {
             Ok(_) if self.is_gathered(heard.worker, frame.seq) => self.gathered(heard, frame.seq),
@@ -258,7 +263,7 @@ impl Books {
         if frame.seq == 0 {
             return self.hear_start_failure(heard.worker, report);
         }
-        self.require_ready(heard.worker, frame.kind)?;
+        self.require_running(heard.worker, &frame)?;
         let error = match self.bring_in(heard, &mut frame)? {
             Ok(_) => error_from_report(report, frame.payload)?,
             Err(too_large) => *too_large,
@@ -303,6 +308,7 @@ impl Books {
         let Some(member) = self.crew.get_mut(&worker) else { return };
         let Some(InFlight { call, .. }) = member.in_flight.remove(&seq) else { return };
         member.asked.remove(&call);
+        member.ahead.answered(seq);
         if let Some(pending) = self.calls.get(&call) {
             member.past.answered(Arc::clone(&pending.call.function));
         }
@@ -316,6 +322,16 @@ impl Books {
             Some(Handshake::Ready(..)) => Ok(()),
             Some(Handshake::Silent | Handshake::Welcomed) | None => Err(format!("{kind} before READY")),
         }
+    }
+
+    /// An answer: of a ready worker, and not about a call whose turn has not come.
+    fn require_running(&self, worker: WorkerId, frame: &Frame) -> Result<(), Violation> {
+        self.require_ready(worker, frame.kind)?;
+        let flight = self.crew.get(&worker).and_then(|member| member.in_flight.get(&frame.seq));
+        if flight.is_some_and(|flight| flight.lies) {
+            return Err(format!("{} for seq {} before its turn (R62)", frame.kind, frame.seq));
+        }
+        Ok(())
     }
 
     pub(super) fn call_at(&self, worker: WorkerId, seq: u64) -> Option<CallId> {

@@ -66,6 +66,11 @@ impl Loans {
         })
     }
 
+    /// The first descriptor of the worker's that is no arena.
+    pub(super) fn first_free_fd(&self) -> u32 {
+        FIRST_INHERITED_FD.unsigned_abs() + if self.arenas.is_some() { 2 } else { 0 }
+    }
+
     /// The frame with a call's input: a reference if the worker can look there, else the bytes.
     pub(super) fn carry(&self, frame: Frame, input: &Input) -> Frame {
         self.lender().carry(frame, input)

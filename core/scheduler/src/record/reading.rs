@@ -153,6 +153,12 @@ fn input(word: &str, words: &mut Words<'_>) -> Result<Input, Wrong> {
         "headroom" => Input::Headroom { memory: words.field("memory")? },
         "pong" => Input::Pong { worker: words.worker()? },
         "attach" => Input::Attach { attachment: words.number()? },
+        "claims" => Input::Claims { worker: words.worker()? },
+        "taken_back" => Input::TakenBack {
+            worker: words.worker()?,
+            asked: words.number()?,
+            taken: words.number()?,
+        },
         "ready" => Input::Ready { worker: words.worker()? },
         "heard" => Input::Heard { worker: words.worker()?, call: words.call()? },
         "answered" => Input::Answered { worker: words.worker()?, call: words.call()? },
@@ -209,6 +215,7 @@ fn spec(words: &mut Words<'_>) -> Result<CallSpec, Wrong> {
         exclusive: words.flag("exclusive"),
         pinned: words.text("pinned").map(worker).transpose()?,
         batch: words.text("batch").map(batch).transpose()?.map(Box::new),
+        ahead: words.flag("ahead"),
     })
 }
 

@@ -89,6 +89,10 @@ fn of_input(input: &Input) -> Line {
         Input::Headroom { memory } => Line::of("headroom").field_if("memory", *memory),
         Input::Pong { worker } => Line::of("pong").about(worker),
         Input::Attach { attachment } => Line::of("attach").about(attachment),
+        Input::Claims { worker } => Line::of("claims").about(worker),
+        Input::TakenBack { worker, asked, taken } => {
+            Line::of("taken_back").about(worker).about(asked).about(taken)
+        }
         Input::Ready { worker } => Line::of("ready").about(worker),
         Input::Heard { worker, call } => Line::of("heard").about(worker).about(call),
         Input::Answered { worker, call } => Line::of("answered").about(worker).about(call),
@@ -127,6 +131,7 @@ fn of_spec(line: Line, spec: &CallSpec) -> Line {
         exclusive,
         pinned,
         ref batch,
+        ahead,
     } = *spec;
     line.field("bytes", bytes)
         .unless("priority", priority, 0)
@@ -142,6 +147,7 @@ fn of_spec(line: Line, spec: &CallSpec) -> Line {
         .flag("exclusive", exclusive)
         .field_if("pinned", pinned)
         .field_if("batch", batch.as_deref().copied().map(of_batch))
+        .flag("ahead", ahead)
 }
 
 fn of_declaration(line: Line, declaration: Declaration) -> Line {

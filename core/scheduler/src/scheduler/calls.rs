@@ -9,6 +9,7 @@ use crate::config::{Config, WhenFull};
 use crate::event::Event;
 use crate::failure::{DeathCause, Failure};
 use crate::id::{CallId, WorkerId};
+use crate::line::QUICK;
 use crate::phase::PoolPhase;
 use crate::queue::{Newcomer, Place};
 use crate::timers::TimerKey;
@@ -64,8 +65,8 @@ impl Scheduler {
                 self.queue.revise(id, place(&call), slots);
             }
             // For the next attempt, if there is one. Where this one fitted another will.
-            CallState::Running { .. } if fits => call.spec.slots = slots,
-            CallState::Running { .. } => {}
+            CallState::Lying { .. } | CallState::Running { .. } if fits => call.spec.slots = slots,
+            CallState::Lying { .. } | CallState::Running { .. } => {}
         }
         self.calls.insert(id, call);
     }
@@ -101,6 +102,9 @@ impl Scheduler {
         let holder = self.roster.worker_mut(worker).expect("admission has looked");
         holder.pinned.insert(id);
         self.pinned_to.insert(worker);
+        // It goes before what lies there.
+        self.take_all_back(worker);
+        self.list(worker);
     }
 
     pub(super) fn cancel(&mut self, id: CallId) {
@@ -144,22 +148,29 @@ impl Scheduler {
         let Some(holder) = self.roster.worker_mut(worker) else { return };
         if let Some(share) = holder.running.remove(&id) {
             holder.answered += 1;
+            holder.line.answered(id);
             let slots = holder.give_back(share);
+            let call = self.calls.remove(&id).expect("a running call is known");
+            if let Some(since) = call.running_since() {
+                holder.line.quick = self.now.since(since) < QUICK;
+            }
             self.placement.give_back(worker, slots);
             self.backoff.reset();
             self.timers.clear(TimerKey::StartBackoff);
-            let call = self.calls.remove(&id).expect("a running call is known");
             self.clear_clocks(id);
             self.counters.answered += 1;
             let settlement = Settlement::Answered { attempts: call.attempts };
             self.actions.push_back(Action::Settle { call: id, settlement });
+            self.take_up(worker);
             // After the caller has its answer: the worker may leave now.
             self.rest(worker);
         } else if let Some(share) = holder.asked.remove(&id) {
             holder.answered += 1;
+            holder.line.answered(id);
             let slots = holder.give_back(share);
             self.placement.give_back(worker, slots);
             self.timers.clear(TimerKey::CancelGrace(worker, id));
+            self.take_up(worker);
             self.serve_again(worker);
             self.rest(worker);
         }
@@ -167,12 +178,16 @@ impl Scheduler {
 
     /// Settles a call whose caller waits no longer, and asks its worker to stop it.
     fn give_up(&mut self, id: CallId, failure: Failure, reason: CancelReason) {
+        if let Some(&Call { state: CallState::Lying { worker }, .. }) = self.calls.get(&id) {
+            return self.give_up_lying(worker, id, failure, reason);
+        }
         let Some(call) = self.calls.remove(&id) else { return };
         match call.state {
             CallState::InLobby => {
                 self.lobby.leave(id);
             }
             CallState::Waiting => self.take_out(id, call.spec.pinned),
+            CallState::Lying { .. } => unreachable!("it was looked for a line ago"),
             CallState::Running { worker, .. } => self.begin_grace(worker, id, &call, reason),
         }
         self.settle(id, call, failure);
@@ -203,6 +218,8 @@ impl Scheduler {
             // It is on its way out: nobody is left to ask.
             Phase::Killed { .. } => {}
         }
+        self.take_all_back(worker);
+        self.list(worker);
     }
 
     /// Ends a call without an answer. The call is already out of every list.

@@ -56,6 +56,7 @@ impl Scheduler {
             if let Some(holder) = self.roster.worker_mut(worker) {
                 holder.running.clear();
                 holder.pinned.clear();
+                holder.line.drain();
             }
             self.kill(worker, KillCause::Close);
         }

@@ -28,6 +28,7 @@ impl Scheduler {
             self.assign(&calls, worker);
         }
         self.go_on_gathering(gathering);
+        self.hand_ahead();
     }
 
     /// Calls that are for one worker go before all others there; one that leaves takes its own with it.
@@ -144,7 +145,9 @@ impl Scheduler {
         let holder = self.roster.worker_mut(worker).expect("placement knows live workers only");
         holder.pinned.remove(&id);
         holder.running.insert(id, share);
+        holder.line.passed_by(id);
         holder.pinged_at = None;
+        self.list(worker);
     }
 
     /// Starts as many workers as are wanted and may be started now.

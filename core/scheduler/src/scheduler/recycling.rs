@@ -256,6 +256,8 @@ impl Scheduler {
         }
         self.roster.move_to(id, Phase::Retiring { reason, cold });
         self.placement.shut(id);
+        self.take_all_back(id);
+        self.list(id);
         self.clear_worker_clocks(id);
         self.leave_if_retired(id);
     }

@@ -77,6 +77,7 @@ impl Scheduler {
         self.vacate(id);
         self.roster.move_to(id, Phase::Killed { cause, ready_since, leaving });
         self.placement.shut(id);
+        self.list(id);
         self.timers.clear(TimerKey::WorkerStart(id));
         self.timers.clear(TimerKey::WorkerStop(id));
         self.clear_worker_clocks(id);
@@ -95,7 +96,7 @@ impl Scheduler {
     /// The one way out of every worker, whatever ended it and in whatever phase.
     pub(super) fn worker_exited(&mut self, id: WorkerId, exit: Exit, unwritten: &[CallId]) {
         self.vacate(id);
-        let Some(worker) = self.roster.remove(id) else { return };
+        let Some(mut worker) = self.roster.remove(id) else { return };
         self.placement.remove(id);
         self.timers.clear(TimerKey::WorkerStart(id));
         self.timers.clear(TimerKey::WorkerStop(id));
@@ -103,14 +104,15 @@ impl Scheduler {
         for &call in worker.asked.keys() {
             self.timers.clear(TimerKey::CancelGrace(id, call));
         }
+        let claimed = self.bury_line(&mut worker, unwritten);
         let cause = worker.death_cause(exit);
         let reason = self.reason(&worker, cause);
         let had_calls =
-            !worker.asked.is_empty() || worker.running.keys().any(|call| !unwritten.contains(call));
+            !worker.asked.is_empty() || worker.running.keys().chain(&claimed).any(|call| !unwritten.contains(call));
         self.emit(Event::WorkerExit {
             worker: id,
             exit,
-            running: worker.running.len() + worker.asked.len(),
+            running: worker.running.len() + worker.asked.len() + claimed.len(),
             calls: worker.answered,
             reason,
             cause,
@@ -123,6 +125,9 @@ impl Scheduler {
             } else {
                 self.lose(call, id, cause);
             }
+        }
+        for call in claimed {
+            self.lose(call, id, cause);
         }
         self.pinned_to.remove(&id);
         for call in worker.pinned {

@@ -1,4 +1,5 @@
-"""What the session wants of its worker. Beside these there is a Call as an effect: run it."""
+"""What the session wants of its worker. Beside these there is a Call as an effect: run it; and a Frame: it brings a call that was handed
+over ahead, and is for the session to take up when nothing else runs."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ if TYPE_CHECKING:
 
     from .arena import Lent
     from .call import Call
-    from .protocol import Welcome
+    from .protocol import Frame, Welcome
 
 
 class Load:
@@ -102,4 +103,4 @@ class Credit:
 
 
 if TYPE_CHECKING:
-    Effect: TypeAlias = Load | Call | Cancel | Send | Stop | Exit | Input | InputEnd | Credit
+    Effect: TypeAlias = Load | Call | Frame | Cancel | Send | Stop | Exit | Input | InputEnd | Credit

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from . import leaving
 from .call import Call
-from .effects import Cancel, Input, InputEnd, Send, Stop
+from .effects import Cancel, Exit, Input, InputEnd, Send, Stop
+from .protocol import Frame
 from .runner import Loop, next_effect
 from .session import Phase, Session
 
@@ -49,12 +51,20 @@ class Inline:
         while effect is not None:
             if type(effect) is Call:
                 effect = self._run(execution, effect)
+            elif type(effect) is Frame:
+                effect = self._take_up(effect)
             elif type(effect) is Stop:
                 return True
             else:
                 self._follow(effect)
                 return False
         return False
+
+    def _take_up(self, incoming: Frame) -> Effect | None:
+        effect = self._session.take_up(incoming)
+        if type(effect) is Exit:
+            leaving.at_once(effect.code, effect.message)
+        return effect
 
     def _frame_comes(self) -> bool:
         """After STOP, amid chunks of the last call: its cancel may be the end, which no frame tells."""

@@ -52,6 +52,7 @@ class Flag:
     SHARED: Final = 0x04
     HELD: Final = 0x08
     VIEW: Final = 0x40
+    AHEAD: Final = 0x80
     ENCODING: Final = 0x30
 
 
@@ -131,6 +132,7 @@ class Welcome:
 
     __slots__ = (
         "cancel_grace_ms",
+        "claims_fd",
         "concurrency",
         "device",
         "generation",
@@ -153,6 +155,8 @@ class Welcome:
         self.cancel_grace_ms = _unsigned(fields.get("cancel_grace_ms", 2000), "cancel_grace_ms", 64)
         self.stop_timeout_ms = _unsigned(fields.get("stop_timeout_ms", 5000), "stop_timeout_ms", 64)
         self.device = None if device is None else _typed(device, str, "device")
+        claims = fields.get("claims_fd")
+        self.claims_fd = None if claims is None else _unsigned(claims, "claims_fd", 31)
         shared = fields.get("shared_memory")
         self.shared_memory = None if shared is None else SharedMemory(_map(shared))
 

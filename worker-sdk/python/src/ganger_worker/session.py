@@ -34,6 +34,7 @@ from .protocol import (
     read_stop,
     read_welcome,
 )
+from .sharing import Claims, Sharing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ VIOLATION_EXIT: Final = 70
 HOST_GONE_EXIT: Final = 0
 SDK_VERSION: Final = "0.1.0"
 _CAN_SHARE: Final = hasattr(os, "pread")
+_CAN_CLAIM: Final = hasattr(os, "eventfd")
 
 
 class Phase:
@@ -61,6 +63,7 @@ class Phase:
 
 # Looked up once: an attribute of a class costs more than a global on the way of every call.
 _CALL, _MORE, _SHARED, _VIEW, _ENCODING = Kind.CALL, Flag.MORE, Flag.SHARED, Flag.VIEW, Flag.ENCODING
+_AHEAD = Flag.AHEAD
 _SERVING, _STOPPING = Phase.SERVING, Phase.STOPPING
 
 
@@ -77,36 +80,24 @@ class Session:
         self._stop_early = False
         self._max_payload = 0
         self._assemblies = Assemblies(0)
-        self._post: Callable[[bytes], None] | None = None
-        self._arenas: Arenas | None = None
-        self._arenas_lock = allocate_lock()
+        self._sharing: Sharing | None = None
+        self._claims: Claims | None = None
         self._gathering = Gathering()
         self._last_body: bytes | None = None
         self._last_call = CallBody("", 1, None, 0, {})
 
-    # --- shared memory
+    # --- what is inherited
 
-    def share_memory(self, post: Callable[[bytes], None]) -> None:
-        """If WELCOME offered it. ``post`` writes a frame to data without waiting for others."""
-        shared = self.welcome.shared_memory if self.welcome is not None else None
-        if shared is not None:
-            for descriptor in (shared.input_fd, shared.result_fd):
-                os.set_inheritable(descriptor, False)
-            self._post = post
+    def inherit(self, welcome: Welcome, post: Callable[[bytes], None]) -> None:
+        """What WELCOME offered. ``post`` writes a frame to data without waiting for others."""
+        if welcome.shared_memory is not None:
+            self._sharing = Sharing(welcome.shared_memory, post)
+        if welcome.claims_fd is not None:
+            self._claims = Claims(welcome.claims_fd)
 
     def arenas(self, size: int | None = None) -> Arenas | None:
-        """Made with the first payload that needs them. None: not for a payload of this size."""
-        shared = self.welcome.shared_memory if self.welcome is not None else None
-        if shared is None or self._post is None or (size is not None and size < shared.threshold):
-            return None
-        if self._arenas is None:
-            from .arena import Arenas
-
-            # Threads with the first results come at once: two that hand out the same blocks would be the end.
-            with self._arenas_lock:
-                if self._arenas is None:
-                    self._arenas = Arenas(shared, self._post)
-        return self._arenas
+        """None: not for a payload of this size."""
+        return None if self._sharing is None else self._sharing.arenas(size)
 
     # --- what the worker says
 
@@ -119,6 +110,7 @@ class Session:
             "language": "python",
             "pid": os.getpid() if pid is None else pid,
             "shared_memory": _CAN_SHARE,
+            "ahead": _CAN_CLAIM,
         }
         return frame(Kind.HELLO, body=values.encode_body(body))
 
@@ -187,11 +179,26 @@ class Session:
             # One lock over all of it: a cancel that came between "seen" and "running" would be lost.
             with self._lock:
                 flags = incoming.flags
+                if flags & _AHEAD and self._claims is not None:
+                    return incoming
                 if incoming.kind == _CALL and self.phase is _SERVING and not flags & _MORE:
                     seq = incoming.seq
                     self._advance(seq)
                     return self._call(flags, seq, incoming.body, incoming.payload)
                 return self._on_rare(incoming)
+        except Violation as violation:
+            return Exit(VIOLATION_EXIT, str(violation))
+
+    def take_up(self, incoming: Frame) -> Effect | None:
+        """The turn of a call has come that was handed over ahead. None: the host has taken it back."""
+        claimed = self._claims is None or self._claims.take()
+        try:
+            with self._lock:
+                self._advance(incoming.seq)
+                if claimed:
+                    return self._call(incoming.flags, incoming.seq, incoming.body, incoming.payload)
+                self._cancelled_ahead.pop(incoming.seq, None)
+                return None
         except Violation as violation:
             return Exit(VIOLATION_EXIT, str(violation))
 
@@ -209,8 +216,8 @@ class Session:
             return self._stop(read_stop(_body(incoming.body)).reason)
         if kind == Kind.RELEASE:
             offsets = read_release(_body(incoming.body))
-            if self._arenas is not None:
-                self._arenas.release(offsets)
+            if self._sharing is not None:
+                self._sharing.release(offsets)
             return None
         if self.phase in (Phase.HANDSHAKE, Phase.LOADING):
             raise Violation(f"frame of kind {kind} while {self.phase}")

@@ -55,7 +55,7 @@ def _live(target: str, data: Lane, control_lane: Lane) -> int:
     leaving.leave_lanes_to_parent(data, control_lane)
     welcome = _shake_hands(session, control_lane)
     data.reader.max_payload = welcome.max_payload
-    session.share_memory(data.writer.post_always)
+    session.inherit(welcome, data.writer.post_always)
     runner = _runner(session, data, welcome.concurrency)
     control.start(session, data, control_lane, runner.stop)
     bind(welcome, data.writer.post)
