@@ -20,7 +20,9 @@ use crate::events::LogSource;
 use crate::launch::device_variables;
 use crate::link::{Link, Listener, Tasks};
 use crate::process::{self, Child, Claims, Exit, Registered, WorkerProcess};
-use crate::shared::{Aftermath, Ahead, Books, Handshake, Loans, Member, Obituary, Process, Shared, WorkerNews};
+use crate::shared::{
+    Aftermath, Ahead, Books, Handshake, Loans, Member, Obituary, Process, Shared, WorkerNews,
+};
 
 /// How long a process may live on after it closed its lanes before that is a violation.
 const LANELESS: Duration = Duration::from_secs(1);

@@ -5,8 +5,8 @@
 //! settles callers, tells observers.
 
 mod actions;
-mod ahead;
 mod aftermath;
+mod ahead;
 mod books;
 mod declaring;
 mod frames;

@@ -69,6 +69,9 @@ impl Pool {
                 | Action::Ping { .. }
                 | Action::Stop { .. }
                 | Action::Kill { .. }
+                | Action::HandAhead { .. }
+                | Action::TakeUp { .. }
+                | Action::TakeBack { .. }
                 | Action::Closed => unreachable!("nothing but calls happens here"),
             }
         }

@@ -49,15 +49,9 @@ pub(crate) enum Wish {
     /// Its answer.
     Answer,
     /// Nothing, if it can still be taken back; it is settled with this then.
-    GivenUp {
-        failure: Failure,
-        reason: CancelReason,
-    },
+    GivenUp { failure: Failure, reason: CancelReason },
     /// Nothing: its caller is settled, its worker was asked to stop it and has so long for that once it takes it up.
-    Asked {
-        slots: u32,
-        grace: Duration,
-    },
+    Asked { slots: u32, grace: Duration },
 }
 
 /// A call that was taken back may lie unread before the worker, which would take the token of the next for it. So none follows until the

@@ -217,7 +217,7 @@ impl Queue {
     /// Looks at no more calls than `room` has slots.
     fn beyond(&self, room: u64) -> Beyond {
         let mut beyond = Beyond { calls: self.fresh, bytes: self.fresh_bytes, room_left: room };
-        for (rank, entry) in &self.entries {
+        for (rank, entry) in self.all_in_order() {
             let Some(left) = beyond.room_left.checked_sub(u64::from(entry.slots)) else {
                 beyond.room_left = 0;
                 break;
@@ -229,6 +229,15 @@ impl Queue {
             }
         }
         beyond
+    }
+
+    fn all_in_order(&self) -> impl Iterator<Item = (&Rank, &Entry)> {
+        let (mut free, mut lent) = (self.entries.iter().peekable(), self.lent.iter().peekable());
+        std::iter::from_fn(move || match (free.peek(), lent.peek()) {
+            (Some((one, _)), Some((other, _))) if other < one => lent.next(),
+            (Some(_), _) => free.next(),
+            (None, _) => lent.next(),
+        })
     }
 
     /// Takes an entry out, and says whether it was lent.

@@ -67,6 +67,9 @@ fn play(story: &Story) -> Result<History, Broken> {
     if let Some(footprint) = story.footprint {
         simulator.sample(footprint);
     }
+    if let Some(lag) = story.claims {
+        simulator.claim(lag);
+    }
     let verdict = live(&mut simulator, story);
     match verdict {
         Ok(()) => Ok(simulator.into_history()),

@@ -185,6 +185,7 @@ fn every_input() -> Vec<Input> {
         exclusive: false,
         pinned: None,
         batch: None,
+        ahead: false,
     };
     let full = CallSpec {
         bytes: u64::MAX,
@@ -201,6 +202,7 @@ fn every_input() -> Vec<Input> {
         exclusive: true,
         pinned: Some(WORKER),
         batch: Some(Box::new(Batch { key: u64::MAX, max: 1, wait: Duration::ZERO })),
+        ahead: true,
     };
     let batch = Some(Batch { key: 3, max: 32, wait: Duration::from_millis(10) });
     let declared = Declaration { idempotent: true, timeout: span, slots: Some(2), exclusive: true, batch };
@@ -223,6 +225,8 @@ fn every_input() -> Vec<Input> {
         Input::Headroom { memory: Some(6) },
         Input::Pong { worker: WORKER },
         Input::Attach { attachment: 1 },
+        Input::Claims { worker: WORKER },
+        Input::TakenBack { worker: WORKER, asked: 3, taken: 2 },
         Input::Ready { worker: WORKER },
         Input::Heard { worker: WORKER, call: CALL },
         Input::Answered { worker: WORKER, call: CALL },
@@ -250,6 +254,8 @@ fn assert_listed(input: &Input) {
         | Input::Headroom { .. }
         | Input::Pong { .. }
         | Input::Attach { .. }
+        | Input::Claims { .. }
+        | Input::TakenBack { .. }
         | Input::Ready { .. }
         | Input::Heard { .. }
         | Input::Answered { .. }

@@ -1,5 +1,6 @@
 //! Stories, one for each rule of the pool's behaviour, named for what they show.
 
+mod ahead;
 mod attached;
 mod batching;
 mod cancelling;
@@ -50,6 +51,7 @@ fn call() -> CallSpec {
         exclusive: false,
         pinned: None,
         batch: None,
+        ahead: false,
     }
 }
 

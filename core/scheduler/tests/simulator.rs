@@ -16,7 +16,7 @@ use ganger_scheduler::{
 };
 
 pub(crate) use describe::{describe, describe_input, of_settlement as describe_settlement};
-pub(crate) use history::{History, Stimulus};
+pub(crate) use history::{History, Step, Stimulus};
 pub(crate) use observer::Observer;
 pub(crate) use random::Random;
 pub(crate) use script::{Conduct, Footprint, Run, Start};
@@ -63,6 +63,17 @@ impl Simulator {
     /// From now on the memory of every worker that starts is looked at.
     pub(crate) fn sample(&mut self, footprint: Footprint) {
         self.world.sample(footprint);
+    }
+
+    /// From now on every worker that starts claims the calls that it begins, and what it says takes so long to arrive. Workers run one call
+    /// at a time.
+    pub(crate) fn claim(&mut self, lag: Duration) {
+        assert_eq!(self.config.concurrency, 1, "nothing is handed ahead to others");
+        self.world.claim(lag);
+    }
+
+    pub(crate) fn claims(&self) -> bool {
+        self.world.claims()
     }
 
     /// Submits a call that is answered in time.
@@ -142,7 +153,7 @@ impl Simulator {
     }
 
     pub(crate) fn try_slay(&mut self, worker: WorkerId, exit: Exit) -> Result<(), Broken> {
-        self.world.die(worker, exit).map_or(Ok(()), |input| self.try_tell(input))
+        self.world.die(self.now, worker, exit).map_or(Ok(()), |input| self.try_tell(input))
     }
 
     pub(crate) fn try_tell(&mut self, input: Input) -> Result<(), Broken> {
@@ -206,7 +217,7 @@ impl Simulator {
     pub(crate) fn assigned(&self) -> Vec<(CallId, WorkerId)> {
         let mut assigned = Vec::new();
         for (_, action) in self.history.actions() {
-            if let &Action::Assign { worker, call, .. } = action {
+            if let &(Action::Assign { worker, call, .. } | Action::TakeUp { worker, call }) = action {
                 assigned.push((call, worker));
             }
         }
@@ -243,11 +254,20 @@ impl Simulator {
                 return Err(Broken("no end of actions".into()));
             }
         }
+        let mut taken_back = Vec::new();
         for action in &actions {
             self.world.carry_out(self.now, action);
+            if let &Action::TakeBack { worker, most } = action {
+                let taken = self.world.take_back(worker, most);
+                taken_back.push(Input::TakenBack { worker, asked: most, taken });
+            }
+        }
+        if let Some(broken) = self.world.broken() {
+            return Err(Broken(broken));
         }
         let step = self.history.record(self.now, stimulus, actions);
-        self.observer.observe(step, phase, clock_was_due, &self.scheduler)
+        self.observer.observe(step, phase, clock_was_due || !taken_back.is_empty(), &self.scheduler)?;
+        taken_back.into_iter().try_for_each(|input| self.try_tell(input))
     }
 
     fn next_moment(&self) -> Option<Timestamp> {

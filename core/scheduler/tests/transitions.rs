@@ -193,6 +193,7 @@ fn spec(idempotent: bool) -> CallSpec {
         exclusive: false,
         pinned: None,
         batch: None,
+        ahead: false,
     }
 }
 

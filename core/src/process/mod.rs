@@ -26,9 +26,9 @@ mod worker_process;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use claims::Claims;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 pub(crate) use descriptors::clear_of_low;
-pub(crate) use claims::Claims;
 pub(crate) use descriptors::{Registered, duplicate, watch};
 pub(crate) use exit::Exit;
 pub(crate) use fork::{PerProcess, ProcessTag};

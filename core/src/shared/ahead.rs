@@ -57,7 +57,8 @@ impl Ahead {
 
 impl Books {
     pub(super) fn hand_ahead(&mut self, worker: WorkerId, attempt: &Attempt, aftermath: &mut Aftermath) {
-        let (Some(member), Some(pending)) = (self.crew.get_mut(&worker), self.calls.get(&attempt.call)) else {
+        let (Some(member), Some(pending)) = (self.crew.get_mut(&worker), self.calls.get(&attempt.call))
+        else {
             return;
         };
         let Some(link) = member.link().cloned() else { return };

@@ -154,11 +154,9 @@ fn input(word: &str, words: &mut Words<'_>) -> Result<Input, Wrong> {
         "pong" => Input::Pong { worker: words.worker()? },
         "attach" => Input::Attach { attachment: words.number()? },
         "claims" => Input::Claims { worker: words.worker()? },
-        "taken_back" => Input::TakenBack {
-            worker: words.worker()?,
-            asked: words.number()?,
-            taken: words.number()?,
-        },
+        "taken_back" => {
+            Input::TakenBack { worker: words.worker()?, asked: words.number()?, taken: words.number()? }
+        }
         "ready" => Input::Ready { worker: words.worker()? },
         "heard" => Input::Heard { worker: words.worker()?, call: words.call()? },
         "answered" => Input::Answered { worker: words.worker()?, call: words.call()? },

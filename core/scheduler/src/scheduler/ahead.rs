@@ -70,7 +70,13 @@ impl Scheduler {
     }
 
     /// Nobody waits any longer for a call that lies at a worker. It is settled when it is known who has it.
-    pub(super) fn give_up_lying(&mut self, worker: WorkerId, id: CallId, failure: Failure, reason: CancelReason) {
+    pub(super) fn give_up_lying(
+        &mut self,
+        worker: WorkerId,
+        id: CallId,
+        failure: Failure,
+        reason: CancelReason,
+    ) {
         let Some(holder) = self.roster.worker_mut(worker) else { return };
         let behind = holder.line.behind(id);
         holder.line.wish(id, Wish::GivenUp { failure, reason });
@@ -97,7 +103,8 @@ impl Scheduler {
         if worker.line.takeable() == 0 {
             return;
         }
-        let since = worker.running.keys().filter_map(|call| self.calls.get(call)).find_map(Call::running_since);
+        let since =
+            worker.running.keys().filter_map(|call| self.calls.get(call)).find_map(Call::running_since);
         match since.map(|since| since.after(LINGER)).filter(|due| *due > self.now) {
             Some(due) => self.timers.set(TimerKey::Linger(id), due),
             None => {
@@ -115,7 +122,9 @@ impl Scheduler {
         for (id, wish) in worker.line.drain() {
             match wish {
                 Wish::Asked { .. } => {}
-                Wish::Answer | Wish::GivenUp { .. } if unwritten.contains(&id) => self.return_to_queue(id, wish),
+                Wish::Answer | Wish::GivenUp { .. } if unwritten.contains(&id) => {
+                    self.return_to_queue(id, wish)
+                }
                 Wish::Answer | Wish::GivenUp { .. } => {
                     self.leave_queue(id, worker.id);
                     lost.push(id);
@@ -149,7 +158,8 @@ impl Scheduler {
         let first = self.queue.in_order().next()?;
         let call = &self.calls[&first.call];
         let elsewhere = call.spec.affinity.and_then(|key| self.affinity.worker(key));
-        let alone = !call.spec.ahead || first.herd.is_some() || call.attempts > 0 || !call.excluded.is_empty();
+        let alone =
+            !call.spec.ahead || first.herd.is_some() || call.attempts > 0 || !call.excluded.is_empty();
         (!alone && elsewhere.is_none_or(|favourite| favourite == worker)).then_some(first.call)
     }
 

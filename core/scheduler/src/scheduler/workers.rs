@@ -107,8 +107,8 @@ impl Scheduler {
         let claimed = self.bury_line(&mut worker, unwritten);
         let cause = worker.death_cause(exit);
         let reason = self.reason(&worker, cause);
-        let had_calls =
-            !worker.asked.is_empty() || worker.running.keys().chain(&claimed).any(|call| !unwritten.contains(call));
+        let had_calls = !worker.asked.is_empty()
+            || worker.running.keys().chain(&claimed).any(|call| !unwritten.contains(call));
         self.emit(Event::WorkerExit {
             worker: id,
             exit,

@@ -15,12 +15,16 @@ struct Fate {
     slots: bool,
     affinity: bool,
     batches: bool,
+    /// Calls that may lie before a worker, in percent, and are quick.
+    ahead: u64,
 }
 
 impl Story {
     pub(super) fn from_seed(seed: u64) -> Self {
         let random = &mut Random::new(seed);
         let config = config(random);
+        let claims = (config.concurrency == 1 && random.percent(60))
+            .then(|| Duration::from_micros(random.pick(&[0, 100, 3_000])));
         let fate = Fate {
             bad_starts: random.pick(&[0, 0, 10, 40, 95]),
             bad_runs: random.pick(&[0, 10, 30, 60]),
@@ -28,11 +32,12 @@ impl Story {
             slots: random.percent(50),
             affinity: random.percent(30),
             batches: random.percent(40),
+            ahead: claims.map_or(0, |_| random.pick(&[50, 100, 100])),
         };
         let starts = (0..random.below(20)).map(|_| start(random, &fate)).collect();
         let hurry = random.pick(&[5, 50, 500, 3_000]);
         let commands = (0..20 + random.below(80)).map(|_| command(random, &config, &fate, hurry)).collect();
-        Self { config, starts, commands, ending: ending(random), footprint: footprint(random) }
+        Self { config, starts, commands, ending: ending(random), footprint: footprint(random), claims }
     }
 }
 
@@ -131,6 +136,7 @@ fn spec(random: &mut Random, config: &Config, fate: &Fate) -> CallSpec {
         exclusive: fate.slots && random.percent(10),
         pinned: None,
         batch: batch(random, fate).map(Box::new),
+        ahead: random.percent(fate.ahead),
     }
 }
 
@@ -153,7 +159,11 @@ fn declaration(random: &mut Random, fate: &Fate) -> Declaration {
 }
 
 fn run(random: &mut Random, fate: &Fate) -> Run {
-    let after = random.span(400);
+    let after = if random.percent(fate.ahead * 2 / 3) {
+        Duration::from_micros(random.below(700))
+    } else {
+        random.span(400)
+    };
     let conduct = if !random.percent(fate.bad_runs) {
         if random.percent(20) {
             Conduct::Streams { every: after / 16, items: random.between(1, 32) }

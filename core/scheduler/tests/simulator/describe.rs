@@ -18,6 +18,12 @@ pub(crate) fn describe(action: &Action) -> String {
             });
             format!("assign {call} to {worker}, attempt {attempt}{rest}{place}")
         }
+        Action::HandAhead { worker, call, attempt, remaining } => {
+            let rest = remaining.map_or(String::new(), |rest| format!(", {rest:?} left"));
+            format!("lay {call} before {worker}, attempt {attempt}{rest}")
+        }
+        Action::TakeUp { worker, call } => format!("{worker} takes up {call}"),
+        Action::TakeBack { worker, most } => format!("take {most} back from {worker}"),
         Action::Cancel { worker, call, reason } => {
             format!("ask {worker} to stop {call} ({})", of_cancel(*reason))
         }
@@ -46,6 +52,8 @@ pub(crate) fn describe_input(input: &Input) -> String {
         Input::Headroom { memory: None } => "headroom unknown".into(),
         Input::Pong { worker } => format!("{worker} answers a ping"),
         Input::Attach { attachment } => format!("attach {attachment}"),
+        Input::Claims { worker } => format!("{worker} claims calls"),
+        Input::TakenBack { worker, asked, taken } => format!("{taken} of {asked} are back from {worker}"),
         Input::Ready { worker } => format!("{worker} is ready"),
         Input::Heard { worker, call } => format!("{worker} speaks of {call}"),
         Input::Answered { worker, call } => format!("{worker} answers {call}"),

@@ -1,5 +1,6 @@
 //! The laws of a pool, checked after every step by one who sees inputs, actions and statistics only and keeps his own books.
 
+mod ahead;
 mod batches;
 mod books;
 mod call;
@@ -129,6 +130,9 @@ impl Observer {
                 }
             }
             Input::Attach { .. } | Input::Headroom { .. } | Input::Warm { .. } => {}
+            &Input::Claims { worker } => return Ok(self.hear_claims(worker)),
+            &Input::TakenBack { worker, asked, taken } => self.hear_taken_back(worker, asked, taken)?,
+            Input::Reload if phase > PoolPhase::Running => {}
             Input::Reload => self.hear_reload(),
             Input::Sample { worker, memory } => return Ok(self.hear_sample(*worker, *memory)),
             Input::Pong { worker } => return Ok(self.hear_pong(step.at, *worker)),
@@ -159,8 +163,12 @@ impl Observer {
                 let assigned = Assigned { at: step.at, worker, attempt, batch, pool: phase };
                 self.see_assign(&assigned, call)
             }
+            &Action::HandAhead { worker, call, attempt, .. } => self.see_lie(worker, call, attempt),
+            &Action::TakeUp { worker, call } => self.see_take_up(step.at, worker, call),
+            &Action::TakeBack { worker, most } => self.see_take_back(worker, most),
             &Action::Cancel { worker, call, .. } => {
-                let holds = self.workers.get(&worker).is_some_and(|seen| seen.holds.contains_key(&call));
+                let has = |seen: &Worker| seen.holds.contains_key(&call) || seen.has_before_it(call);
+                let holds = self.workers.get(&worker).is_some_and(has);
                 law(holds, || format!("{worker} is asked to stop {call}, which it does not have"))
             }
             &Action::Ping { worker } => self.see_ping(step.at, worker),

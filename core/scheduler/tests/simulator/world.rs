@@ -25,21 +25,43 @@ pub(crate) struct World {
     agenda: BTreeMap<(Timestamp, u64), Happening>,
     entries: u64,
     footprint: Option<Footprint>,
+    /// Workers claim calls, and what they say arrives so much later.
+    claims: Option<Duration>,
+    /// What no worker may do, if one did it.
+    broken: Option<String>,
 }
 
 struct Process {
     attached: bool,
     stays: bool,
     doomed: bool,
+    /// Dead, and not all it said was heard.
+    silent: bool,
     mute: bool,
     answered: u64,
     /// What it was given and has not answered, and how it runs it.
     calls: BTreeMap<CallId, Run>,
+    /// What lies unread before it, of one that claims calls.
+    unread: VecDeque<Frame>,
+    /// For calls that were handed ahead.
+    tokens: usize,
+    /// What it has said and nobody has heard.
+    unheard: usize,
+}
+
+/// A call on its way to a worker.
+struct Frame {
+    call: CallId,
+    attempt: u32,
+    ahead: bool,
+    taken_back: bool,
 }
 
 enum Happening {
     /// Comes true only if the process is still there.
     Report(WorkerId, Input),
+    /// What it said arrives.
+    Arrival(WorkerId, Input),
     /// It answers a ping, unless it is at work.
     Pong(WorkerId),
     /// Somebody looks how much memory it uses.
@@ -65,6 +87,19 @@ impl World {
         self.footprint = Some(footprint);
     }
 
+    /// From now on every worker that starts claims the calls that it begins, and what it says takes so long to arrive.
+    pub(crate) fn claim(&mut self, lag: Duration) {
+        self.claims = Some(lag);
+    }
+
+    pub(crate) fn claims(&self) -> bool {
+        self.claims.is_some()
+    }
+
+    pub(crate) fn broken(&mut self) -> Option<String> {
+        self.broken.take()
+    }
+
     pub(crate) fn workers(&self) -> Vec<WorkerId> {
         self.processes.keys().copied().collect()
     }
@@ -87,10 +122,18 @@ impl World {
     fn come_true(&mut self, now: Timestamp, happening: Happening) -> Option<Input> {
         match happening {
             Happening::Report(worker, input) => {
-                let process = self.processes.get_mut(&worker)?;
+                let process = self.processes.get_mut(&worker).filter(|process| !process.silent)?;
                 if let Input::Answered { call, .. } = &input {
                     process.answered += u64::from(process.calls.remove(call).is_some());
                 }
+                let Some(lag) = self.claims else { return Some(input) };
+                process.unheard += 1;
+                self.plan(now.after(lag), Happening::Arrival(worker, input));
+                self.read_on(now, worker);
+                None
+            }
+            Happening::Arrival(worker, input) => {
+                self.processes.get_mut(&worker)?.unheard -= 1;
                 Some(input)
             }
             Happening::Pong(worker) => {
@@ -103,17 +146,24 @@ impl World {
                 self.plan(now.after(footprint.every), Happening::Sample(worker));
                 Some(Input::Sample { worker, memory })
             }
-            Happening::Death(worker, exit) => self.die(worker, exit),
+            Happening::Death(worker, exit) => self.die(now, worker, exit),
         }
     }
 
-    /// Ends a process now.
-    pub(crate) fn die(&mut self, worker: WorkerId, exit: Exit) -> Option<Input> {
+    /// Ends a process now. What it has said by then is heard before its end is.
+    pub(crate) fn die(&mut self, now: Timestamp, worker: WorkerId, exit: Exit) -> Option<Input> {
+        let process = self.processes.get_mut(&worker)?;
+        if process.unheard > 0 {
+            (process.doomed, process.silent) = (true, true);
+            self.plan(now.after(self.claims.unwrap_or_default()), Happening::Death(worker, exit));
+            return None;
+        }
         let process = self.processes.remove(&worker)?;
         let exit = if process.attached { Exit::Detached } else { exit };
         let unwritten = |run: &Run| matches!(run.conduct, Conduct::Unwritten(..));
-        let unwritten =
-            process.calls.iter().filter(|(_, run)| unwritten(run)).map(|(&call, _)| call).collect();
+        let unwritten = process.calls.iter().filter(|(_, run)| unwritten(run)).map(|(&call, _)| call);
+        let unclaimed = process.unread.iter().filter(|frame| !frame.taken_back).map(|frame| frame.call);
+        let unwritten = unwritten.chain(unclaimed).collect();
         Some(Input::Exited { worker, exit, unwritten })
     }
 
@@ -127,7 +177,13 @@ impl World {
                 let start = self.attachments.remove(&attachment).unwrap_or(USUAL_START);
                 self.start(now, worker, start, true);
             }
+            &Action::Assign { worker, call, attempt, .. } if self.claims.is_some() => {
+                self.send(now, worker, Frame { call, attempt, ahead: false, taken_back: false });
+            }
             &Action::Assign { worker, call, attempt, .. } => self.run(now, worker, call, attempt),
+            &Action::HandAhead { worker, call, attempt, .. } => {
+                self.send(now, worker, Frame { call, attempt, ahead: true, taken_back: false });
+            }
             &Action::Cancel { worker, call, .. } => self.ask_to_stop(now, worker, call),
             &Action::Stop { worker, .. } => {
                 let Some(process) = self.processes.get_mut(&worker) else { return };
@@ -147,6 +203,8 @@ impl World {
                 self.plan(now.after(PONG_TAKES), Happening::Pong(worker));
             }
             Action::Admitted { .. }
+            | Action::TakeUp { .. }
+            | Action::TakeBack { .. }
             | Action::Refuse { .. }
             | Action::Settle { .. }
             | Action::Emit(_)
@@ -154,11 +212,58 @@ impl World {
         }
     }
 
+    /// Takes back what a worker has not claimed, the last first.
+    pub(crate) fn take_back(&mut self, worker: WorkerId, most: usize) -> usize {
+        let Some(process) = self.processes.get_mut(&worker) else { return 0 };
+        let taken = most.min(process.tokens);
+        process.tokens -= taken;
+        let theirs = process.unread.iter_mut().rev().filter(|frame| frame.ahead && !frame.taken_back);
+        theirs.take(taken).for_each(|frame| frame.taken_back = true);
+        taken
+    }
+
+    fn send(&mut self, now: Timestamp, worker: WorkerId, frame: Frame) {
+        let Some(process) = self.processes.get_mut(&worker) else { return };
+        process.tokens += usize::from(frame.ahead);
+        process.unread.push_back(frame);
+        self.read_on(now, worker);
+    }
+
+    /// A worker that runs nothing begins the next call that it can claim. It sees nothing of a call but its token.
+    fn read_on(&mut self, now: Timestamp, worker: WorkerId) {
+        loop {
+            let Some(process) = self.processes.get_mut(&worker) else { return };
+            if !process.calls.is_empty() || process.doomed {
+                return;
+            }
+            let Some(Frame { call, attempt, ahead, taken_back }) = process.unread.pop_front() else { return };
+            if ahead && process.tokens == 0 {
+                continue;
+            }
+            process.tokens -= usize::from(ahead);
+            if taken_back {
+                self.broken = Some(format!("{worker} runs {call}, which was taken back"));
+            }
+            self.run(now, worker, call, attempt);
+        }
+    }
+
     fn start(&mut self, now: Timestamp, worker: WorkerId, start: Start, attached: bool) {
         let stays = matches!(start, Start::ReadyButStays(_));
         let mute = matches!(start, Start::ReadyButMute(_));
-        let calls = BTreeMap::new();
-        self.processes.insert(worker, Process { attached, stays, mute, doomed: false, answered: 0, calls });
+        let process = Process {
+            attached,
+            stays,
+            mute,
+            doomed: false,
+            silent: false,
+            answered: 0,
+            calls: BTreeMap::new(),
+            unread: VecDeque::new(),
+            tokens: 0,
+            unheard: 0,
+        };
+        self.processes.insert(worker, process);
         if let Some(Footprint { every, .. }) = self.footprint {
             self.plan(now.after(every), Happening::Sample(worker));
         }
@@ -171,12 +276,18 @@ impl World {
                 if let Some(sampled) = sampled {
                     self.report(at, worker, sampled);
                 }
+                if self.claims.is_some() && !attached {
+                    self.report(at, worker, Input::Claims { worker });
+                }
                 self.plan(at, happening);
             }
             Start::NotStarted => self.plan(now, Happening::Death(worker, Exit::NotStarted)),
             Start::DiesAfter(after, exit) => self.plan(now.after(after), Happening::Death(worker, exit)),
             Start::ReadyThenDies(after, later, exit) => {
                 let (at, happening) = ready(after);
+                if self.claims.is_some() && !attached {
+                    self.report(at, worker, Input::Claims { worker });
+                }
                 self.plan(at, happening);
                 self.plan(at.after(later), Happening::Death(worker, exit));
             }
@@ -207,6 +318,10 @@ impl World {
             }
             Conduct::AnswersTwice(after) => {
                 self.report(now.after(after), worker, answer.clone());
+                self.report(now.after(after), worker, answer);
+            }
+            // The tokens of a worker that lies about what it has done say nothing.
+            Conduct::AnswersAnother(after) if self.claims.is_some() => {
                 self.report(now.after(after), worker, answer);
             }
             Conduct::AnswersAnother(after) => {

@@ -75,7 +75,8 @@ impl Observer {
 
     pub(super) fn check_books(&self, now: Timestamp, scheduler: &Scheduler) -> Verdict {
         self.check_counters(now, scheduler)?;
-        let waiting = self.waiting();
+        let waiting: Vec<_> =
+            self.waiting().into_iter().filter(|id| self.calls[id].lies_at.is_none()).collect();
         if let Some(&head) = waiting.first().filter(|&&head| !self.gathers(head, now, scheduler.phase())) {
             let slots = self.calls[&head].spec.slots;
             let kept = self.kept_for_pinned();

@@ -19,6 +19,8 @@ pub(super) struct Call {
     /// The same of attempts that are over.
     pub(super) started_before: Started,
     pub(super) place: Place,
+    /// It waits, and lies at this worker.
+    pub(super) lies_at: Option<WorkerId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,7 @@ impl Call {
             started: Started::No,
             started_before: Started::No,
             place,
+            lies_at: None,
         }
     }
 
@@ -79,7 +82,9 @@ impl Call {
 
     /// After the clocks have fired nobody waits for a first attempt, or runs, longer than he wants to.
     pub(super) fn check_patience(&self, now: Timestamp, id: CallId) -> Verdict {
+        // Of what lies before a worker it is not known yet whether it waits.
         let (bound, since) = match self.place {
+            _ if self.lies_at.is_some() => (None, now),
             Place::At(_) => (self.timeout, self.assigned_at),
             Place::Lobby | Place::Fresh | Place::Returned | Place::Pinned if self.attempts == 0 => {
                 (self.spec.queue_timeout, self.submitted_at)

@@ -66,7 +66,7 @@ impl Observer {
     /// False if it means nobody. What runs keeps its slots and its clock.
     pub(super) fn hear_declaration(&mut self, id: CallId, declaration: &Declaration) -> bool {
         let Some(call) = self.calls.get_mut(&id) else { return false };
-        let runs = matches!(call.place, Place::At(_));
+        let runs = matches!(call.place, Place::At(_)) || call.lies_at.is_some();
         call.spec.exclusive |= declaration.exclusive;
         let exclusive = call.spec.exclusive.then_some(self.config.concurrency);
         call.spec.idempotent = declaration.idempotent;
@@ -146,7 +146,10 @@ impl Observer {
         law(!kept.contains(&worker), || format!("{worker} gets {id} before a call that is for it alone"))?;
         let slots = call.spec.slots;
         let waiting = self.waiting();
-        let mut passed_over = waiting.iter().take_while(|&&better| better != id);
+        // Those that lie somewhere have been taken care of.
+        let lies = |id: &CallId| self.calls[id].lies_at.is_some();
+        let mut passed_over =
+            waiting.iter().take_while(|&&better| better != id).filter(|better| !lies(better));
         let wronged = passed_over
             .find(|&&better| self.calls[&better].spec.slots <= slots && !self.gathers(better, at, pool));
         law(wronged.is_none(), || format!("{id} is assigned before {}", wronged.expect("just seen")))?;
@@ -187,6 +190,12 @@ impl Observer {
         if let Place::At(worker) = call.place
             && let Some(seen) = self.workers.get_mut(&worker)
             && let Some((_, caller_is_settled)) = seen.holds.get_mut(&id)
+        {
+            *caller_is_settled = true;
+        }
+        if let Some(worker) = call.lies_at
+            && let Some(seen) = self.workers.get_mut(&worker)
+            && let Some((_, caller_is_settled)) = seen.line.iter_mut().find(|(lying, _)| *lying == id)
         {
             *caller_is_settled = true;
         }

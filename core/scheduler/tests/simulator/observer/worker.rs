@@ -1,6 +1,6 @@
 //! What the observer knows of a worker.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use ganger_scheduler::{CallId, Config, Timestamp, WorkerId};
 
@@ -11,6 +11,10 @@ pub(super) struct Worker {
     pub(super) holds: BTreeMap<CallId, (u32, bool)>,
     /// Calls that it got in a batch and the first of it: they hold the slots of one.
     pub(super) together: BTreeMap<CallId, CallId>,
+    /// It claims calls, so that some may lie before it.
+    pub(super) claims: bool,
+    /// What lies there, in order; true: its caller is settled.
+    pub(super) line: VecDeque<(CallId, bool)>,
     pub(super) born_at: Timestamp,
     /// Since when it has no calls, of no meaning while it has some.
     pub(super) idle_since: Timestamp,
@@ -57,6 +61,8 @@ impl Worker {
             phase: Phase::Starting,
             holds: BTreeMap::new(),
             together: BTreeMap::new(),
+            claims: false,
+            line: VecDeque::new(),
             born_at: now,
             idle_since: now,
             answered: 0,

@@ -78,7 +78,18 @@ impl Observer {
         unwritten: &[CallId],
         phase: PoolPhase,
     ) -> Result<bool, Broken> {
-        let Some(worker) = self.workers.remove(&id) else { return Ok(false) };
+        let Some(mut worker) = self.workers.remove(&id) else { return Ok(false) };
+        for (lying, settled) in std::mem::take(&mut worker.line).into_iter().filter(|(_, settled)| !settled) {
+            let call = self.calls.get_mut(&lying).expect("what lies before a worker was submitted");
+            call.lies_at = None;
+            if unwritten.contains(&lying) {
+                call.started = call.started_before;
+            } else {
+                call.attempts += 1;
+                call.place = Place::At(id);
+                worker.holds.insert(lying, (1, settled));
+            }
+        }
         for (&held, _) in worker.holds.iter().filter(|(_, (_, caller_is_settled))| !caller_is_settled) {
             let call = self.calls.get_mut(&held).expect("what a worker holds was submitted");
             let died = step.actions.iter().any(|action| is_death_of(action, held, id));
