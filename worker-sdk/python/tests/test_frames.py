@@ -91,6 +91,8 @@ def read_body(got: Frame) -> dict[str, Any]:
         return {"offsets": protocol.read_release(body)}
     welcome = fields(protocol.read_welcome(body))
     shared = welcome.pop("shared_memory")
+    if welcome["claims_fd"] is None:
+        del welcome["claims_fd"]
     return welcome if shared is None else {**welcome, "shared_memory": fields(shared)}
 
 

@@ -17,6 +17,7 @@ from ganger_worker import arena as workers_side
 from ganger_worker.blocks import GRAIN, Blocks, class_of
 from ganger_worker.protocol import REFERENCE, Encoding, Flag, Kind, Welcome, frame
 from ganger_worker.session import Session
+from ganger_worker.sharing import Sharing
 from host import Got, Host, pack, welcome_body, write
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="no memory without a name here")
@@ -373,8 +374,9 @@ def test_threads_with_the_first_results_share_one_allocator(monkeypatch: pytest.
 
     monkeypatch.setattr(workers_side.Arenas, "__init__", slowly)
     session = Session()
-    session.welcome = Welcome({"shared_memory": {"result_size": SIZE, "threshold": THRESHOLD}})
-    session._post = lambda _frame: None
+    shared = Welcome({"shared_memory": {"result_size": SIZE, "threshold": THRESHOLD}}).shared_memory
+    assert shared is not None
+    session._sharing = Sharing(shared, lambda _frame: None)
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(session.arenas, [THRESHOLD] * 4))
     assert found[0] is not None

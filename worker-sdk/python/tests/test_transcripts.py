@@ -26,6 +26,7 @@ from ganger_worker.logs import HostHandler
 from ganger_worker.producing import Outgoing
 from ganger_worker.protocol import HEADER, HEADER_SIZE, Frame, Violation, frame, header
 from ganger_worker.session import Session
+from ganger_worker.sharing import Sharing
 
 FILES = sorted((notation.PROTOCOL / "transcripts").glob("*.json"))
 
@@ -136,7 +137,6 @@ class ScriptedWorker:
         self.execution: Execution | None = None
 
         # Nobody maps anything: what would be read is all zeros.
-        self.session._post = self.post_always
         self.yielded: deque[tuple[Call, Any]] = deque()
         self.outgoing: dict[int, Outgoing] = {}
 
@@ -204,6 +204,8 @@ class ScriptedWorker:
     def on_loaded(self) -> None:
         assert self.session.welcome is not None
         limit = self.session.welcome.max_payload
+        if (shared := self.session.welcome.shared_memory) is not None:
+            self.session._sharing = Sharing(shared, self.post_always)
         control = Control(self)
         self.execution = Execution(self.session, self, self.functions, limit, control)  # type: ignore[arg-type]
         self.send(self.session.ready(self.functions.contracts))

@@ -1,5 +1,8 @@
-"""What the session wants of its worker. Beside these there is a Call as an effect: run it; and a Frame: it brings a call that was handed
-over ahead, and is for the session to take up when nothing else runs."""
+"""What the session wants of its worker.
+
+Beside these there is a Call as an effect: run it; and a Frame: it brings a call that was handed over ahead,
+which the session takes up when nothing else runs.
+"""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ class Phase:
 
 
 # Looked up once: an attribute of a class costs more than a global on the way of every call.
-_CALL, _MORE, _SHARED, _VIEW, _ENCODING = Kind.CALL, Flag.MORE, Flag.SHARED, Flag.VIEW, Flag.ENCODING
-_AHEAD = Flag.AHEAD
+_CALL, _MORE, _AHEAD, _SHARED = Kind.CALL, Flag.MORE, Flag.AHEAD, Flag.SHARED
+_VIEW, _ENCODING = Flag.VIEW, Flag.ENCODING
 _SERVING, _STOPPING = Phase.SERVING, Phase.STOPPING
 
 
@@ -90,10 +90,13 @@ class Session:
 
     def inherit(self, welcome: Welcome, post: Callable[[bytes], None]) -> None:
         """What WELCOME offered. ``post`` writes a frame to data without waiting for others."""
-        if welcome.shared_memory is not None:
-            self._sharing = Sharing(welcome.shared_memory, post)
-        if welcome.claims_fd is not None:
-            self._claims = Claims(welcome.claims_fd)
+        if (shared := welcome.shared_memory) is not None:
+            for descriptor in (shared.input_fd, shared.result_fd):
+                os.set_inheritable(descriptor, False)
+            self._sharing = Sharing(shared, post)
+        if (claims := welcome.claims_fd) is not None:
+            os.set_inheritable(claims, False)
+            self._claims = Claims(claims)
 
     def arenas(self, size: int | None = None) -> Arenas | None:
         """None: not for a payload of this size."""
@@ -191,11 +194,10 @@ class Session:
 
     def take_up(self, incoming: Frame) -> Effect | None:
         """The turn of a call has come that was handed over ahead. None: the host has taken it back."""
-        claimed = self._claims is None or self._claims.take()
         try:
             with self._lock:
                 self._advance(incoming.seq)
-                if claimed:
+                if self._claims is None or self._claims.take():
                     return self._call(incoming.flags, incoming.seq, incoming.body, incoming.payload)
                 self._cancelled_ahead.pop(incoming.seq, None)
                 return None

@@ -1,4 +1,4 @@
-"""What a worker inherits beside its lanes: shared memory, and the tokens of calls that are handed over ahead."""
+"""What a worker inherits beside its lanes: shared memory, and tokens for calls that are handed over ahead."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ class Sharing:
 
     def __init__(self, shared: SharedMemory, post: Callable[[bytes], None]) -> None:
         """``post`` writes a frame to data without waiting for others."""
-        for descriptor in (shared.input_fd, shared.result_fd):
-            os.set_inheritable(descriptor, False)
         self._shared = shared
         self._post = post
         self._arenas: Arenas | None = None
@@ -47,7 +45,6 @@ class Claims:
     """A call that was handed over ahead is the worker's once it has taken a token for it (R62)."""
 
     def __init__(self, descriptor: int) -> None:
-        os.set_inheritable(descriptor, False)
         self._descriptor = descriptor
 
     def take(self) -> bool:
