@@ -20,7 +20,12 @@ fn counted(pool: &Pool, name: &str) -> u64 {
     count.unwrap_or_else(|| panic!("no {name} in {counts}")).parse().unwrap()
 }
 
-fn submit_many(pool: &Pool, function: &str, count: i64, input: impl Fn(i64) -> Value) -> Vec<Receiver<Outcome>> {
+fn submit_many(
+    pool: &Pool,
+    function: &str,
+    count: i64,
+    input: impl Fn(i64) -> Value,
+) -> Vec<Receiver<Outcome>> {
     (0..count).map(|nth| submit(pool, function, input(nth), json!({}))).collect()
 }
 
@@ -86,7 +91,7 @@ fn a_worker_that_dies_loses_the_call_it_ran_and_no_other() {
 #[test]
 fn killed_from_outside_amid_a_flood_a_worker_costs_one_call_at_most() {
     const KILLS: usize = 8;
-    let pool = pool(json!({ "workers": 2 }));
+    let pool = pool(json!({ "workers": 2, "min_workers": 2 }));
     warmed(&pool);
     let mut lost = 0;
     for _ in 0..KILLS {
@@ -130,7 +135,10 @@ fn cancelled_where_they_lie_calls_never_run() {
         }
         let ran = integer(call(&pool, "ran", json!(null))) - before;
         let answered = ends.get(&true).copied().unwrap_or_default();
-        assert!((answered..=answered + begun).contains(&ran), "{ran} ran, {answered} answered, {begun} may have begun");
+        assert!(
+            (answered..=answered + begun).contains(&ran),
+            "{ran} ran, {answered} answered, {begun} may have begun"
+        );
     }
 }
 

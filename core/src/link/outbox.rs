@@ -52,6 +52,8 @@ struct Queue {
     tokens: u64,
     /// The lane is gone; nothing is written any more.
     shut: bool,
+    /// It was told what was never begun.
+    closed: bool,
     /// The call whose frame was begun last, if that frame was a call.
     latest: Option<u64>,
 }
@@ -93,7 +95,8 @@ impl Outbox {
 
     fn push_pieces(&self, frame: Frame, length: usize) {
         let mut queue = self.lock();
-        if queue.shut {
+        // To a lane that is gone nothing is written, but `close` has to tell of it all the same.
+        if queue.closed {
             return;
         }
         queue.tokens += u64::from(frame.kind == Kind::Call && frame.flags.contains(Flags::AHEAD));
@@ -148,7 +151,7 @@ impl Outbox {
     /// one whose frame was the last.
     pub(crate) fn close(&self, unread: bool) -> Vec<u64> {
         let mut queue = self.lock();
-        queue.shut = true;
+        (queue.shut, queue.closed) = (true, true);
         let unread = queue.latest.take().filter(|_| unread && queue.in_hand == 0);
         // A worker may have read a frame, and died of it, before its flusher comes to note that it was written.
         let begun = queue.in_hand.max(usize::from(queue.written > 0));
@@ -428,8 +431,10 @@ mod tests {
             outbox.push(call(2, 4_000_000));
             outbox.push(call(3, 10));
             outbox.flush(&ours);
-            assert_eq!(outbox.close(false), [3]);
+            outbox.shut();
             outbox.push(call(4, 10));
+            assert_eq!(outbox.close(false), [3, 4], "what came after the end of the lane was not begun either");
+            outbox.push(call(5, 10));
             assert!(outbox.close(false).is_empty());
         });
     }
