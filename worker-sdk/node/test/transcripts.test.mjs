@@ -19,11 +19,14 @@ class Player {
   wanted = []
   outcomes = new Map()
   contexts = new Map()
+  /** Those for calls that are handed over ahead. */
+  tokens = 0
 
-  constructor({ functions, attach }) {
+  constructor({ functions, attach, needs = [] }) {
     this.functions = new sdk.Functions()
     for (const name of functions) this.functions.add(name, this.#function(name), DESCRIBED[name] ?? {})
-    const hello = { sdk: 'test', sdkVersion: '0', language: 'node', pid: 1, sharedMemory: false }
+    const ahead = needs.includes('ahead')
+    const hello = { sdk: 'test', sdkVersion: '0', language: 'node', pid: 1, sharedMemory: false, ahead }
     this.session = new sdk.Session(this, hello, attach && { token: attach.token, session: 'one' })
     this.readers = { data: this.#reader('data'), control: this.#reader('control') }
     this.session.start()
@@ -45,6 +48,7 @@ class Player {
     if (step.end) return this.session.closed()
     try {
       this.readers[step.lane].push(bytesOfStep(step))
+      this.session.takeUp()
     } catch (error) {
       if (!(error instanceof sdk.Violation)) throw error
       this.session.violation(error.message)
@@ -71,6 +75,11 @@ class Player {
     const ended = (seq) => this.session.ended(seq)
     this.runner = new sdk.Runner(this.functions, welcome, outbox, this.streams, reporting, ended)
     this.wanted.push({ effect: { load: {} } })
+  }
+  claim() {
+    if (this.tokens === 0) return 'gone'
+    this.tokens -= 1
+    return 'taken'
   }
   run(call) {
     const payload = call.bytes.subarray(call.payloadAt, call.end)
@@ -304,6 +313,7 @@ function same(left, right) {
 async function play(player, steps) {
   for (const step of steps) {
     if (step.repeat !== undefined) for (let round = 0; round < step.repeat; round++) await play(player, step.steps)
+    else if (step.tokens !== undefined) player.tokens += step.tokens
     else if (step.send !== undefined || step.effect !== undefined) player.expect(step)
     else {
       player.expectNothingMore()
@@ -315,7 +325,7 @@ async function play(player, steps) {
   }
 }
 
-const SUPPORTED = ['streams', 'input streams', 'batches']
+const SUPPORTED = ['streams', 'input streams', 'batches', 'ahead']
 
 for (const file of readdirSync(new URL('transcripts/', PROTOCOL)).filter((name) => name.endsWith('.json'))) {
   const transcript = read(`transcripts/${file}`)

@@ -29,7 +29,7 @@ type transcript struct {
 }
 
 // has is all that a transcript may need.
-var has = map[string]bool{"streams": true, "input streams": true, "batches": true, "shared memory": true}
+var has = map[string]bool{"streams": true, "input streams": true, "batches": true, "shared memory": true, "ahead": true}
 
 func TestTranscripts(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(notation.Folder(), "transcripts", "*.json"))
@@ -60,6 +60,7 @@ func play(t *testing.T, transcript *transcript) {
 	hello := wire.HelloBody{
 		MinVersion: wire.Version, MaxVersion: wire.Version, Language: wire.Language,
 		SharedMemory: slices.Contains(transcript.Needs, "shared memory"),
+		Ahead:        slices.Contains(transcript.Needs, "ahead"),
 	}
 	player := &player{
 		t: t, session: New(hello, attach), functions: transcript.Functions,
@@ -79,8 +80,20 @@ type player struct {
 	waiting []item
 	// unread are items of input streams that the function has not read, by call.
 	unread map[uint64][]Input
+	// tokens are those for calls that are handed over ahead.
+	tokens tokens
 	// wanted is what the session wants and no step has named yet.
 	wanted []object
+}
+
+type tokens struct{ count int64 }
+
+func (t *tokens) Claim() bool {
+	if t.count == 0 {
+		return false
+	}
+	t.count--
+	return true
 }
 
 type item struct {
@@ -110,6 +123,10 @@ func (p *player) steps(steps []object) {
 			}
 			continue
 		}
+		if count, put := step["tokens"]; put {
+			p.tokens.count += notation.Value(count).(int64)
+			continue
+		}
 		expected, isExpected := step["send"]
 		if effect, isEffect := step["effect"]; isEffect {
 			expected, isExpected = effect, true
@@ -126,6 +143,11 @@ func (p *player) steps(steps []object) {
 		}
 		p.retryItems()
 		p.collect()
+		// What was sent is written at once; then it is the next one's turn.
+		for answers := p.session.NewAnswers(); answers > 0; answers = p.session.NewAnswers() {
+			p.session.Written(answers)
+			p.collect()
+		}
 	}
 }
 
@@ -314,6 +336,9 @@ func (p *player) effectMeaning(effect Effect) object {
 		for _, lane := range p.lanes {
 			lane.reader.Limit(effect.Welcome.MaxPayload)
 		}
+		if effect.Welcome.ClaimsFD != nil {
+			p.session.ClaimFrom(&p.tokens)
+		}
 		return object{"load": object{}}
 	case Run:
 		if effect.Call.Function == takesBatches {
@@ -479,7 +504,9 @@ func frameOf(step object) []byte {
 	if names, named := step["flags"].([]any); named {
 		frame.Flags = 0
 		for _, name := range names {
-			frame.Flags |= map[any]wire.Flags{"CRITICAL": wire.Critical, "MORE": wire.More, "SHARED": wire.Shared}[name]
+			frame.Flags |= map[any]wire.Flags{
+				"CRITICAL": wire.Critical, "MORE": wire.More, "SHARED": wire.Shared, "AHEAD": wire.Ahead,
+			}[name]
 		}
 	}
 	frame.Flags |= map[any]wire.Flags{"raw": wire.Flags(wire.Raw), "unknown": 0x30}[step["encoding"]]

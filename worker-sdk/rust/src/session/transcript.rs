@@ -4,6 +4,8 @@
 mod notation;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use ganger_protocol::message::{Attach, Batch, Contract, ErrorReport, Hello, Level, Log, Progress, code};
 use ganger_protocol::{Bytes, Decoder, Encoding, Frame, Kind, Lane, Limits, Value};
@@ -11,12 +13,12 @@ use serde_json::{Value as Json, json};
 
 use notation::{body_meaning, frame_of, from_hex, meaning, value_of, where_in_memory};
 
-use super::{Effect, InputItem, Outcome, Run, Sent, Session};
+use super::{Claims, Effect, InputItem, Outcome, Run, Sent, Session};
 use crate::batch::ends;
 use crate::error::{BoxError, Cancelled, Failure};
 
 /// What this SDK has of what a transcript may need.
-const HAS: [&str; 4] = ["streams", "input streams", "batches", "shared memory"];
+const HAS: [&str; 5] = ["streams", "input streams", "batches", "shared memory", "ahead"];
 
 /// The end of one call of a batch: its results are integers.
 type OneResult = Result<i64, Failure>;
@@ -32,8 +34,20 @@ struct Player {
     waiting: Vec<(u64, Bytes)>,
     /// Items that came and were not read, with their calls.
     unread: Vec<(u64, InputItem)>,
+    tokens: Arc<Tokens>,
     /// What the session wanted and no step has named yet.
     wanted: Vec<Json>,
+}
+
+/// Tokens for calls that are handed over ahead.
+#[derive(Debug, Default)]
+struct Tokens(AtomicI64);
+
+impl Claims for Arc<Tokens> {
+    fn claim(&self) -> bool {
+        let some = |count: i64| (count > 0).then_some(count - 1);
+        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, some).is_ok()
+    }
 }
 
 #[test]
@@ -86,6 +100,7 @@ impl Player {
             max_version: 1,
             language: "rust".to_owned(),
             shared_memory: shared == true,
+            ahead: transcript["steps"][0]["send"]["body"]["ahead"] == true,
             ..Hello::default()
         };
         let attach = transcript["attach"]["token"].as_str().map(|token| Attach {
@@ -101,6 +116,7 @@ impl Player {
             decoder: Decoder::new(Limits::default()),
             waiting: Vec::new(),
             unread: Vec::new(),
+            tokens: Arc::default(),
             wanted: Vec::new(),
         }
     }
@@ -123,6 +139,8 @@ impl Player {
                     panic!("{name}: {expected} does not happen, but {:#?}", self.wanted);
                 };
                 self.wanted.remove(at);
+            } else if let Some(count) = step.get("tokens") {
+                self.tokens.0.fetch_add(count.as_i64().unwrap(), Ordering::SeqCst);
             } else {
                 assert!(self.wanted.is_empty(), "{name}: before {step:?}: unexpected {:#?}", self.wanted);
                 match step.get("receive") {
@@ -131,6 +149,7 @@ impl Player {
                 }
                 self.retry_items();
                 self.collect();
+                self.write();
             }
         }
     }
@@ -240,6 +259,18 @@ impl Player {
         });
     }
 
+    /// What was sent is written at once; then it is the next one's turn.
+    fn write(&mut self) {
+        loop {
+            let answers = self.session.new_answers();
+            if answers == 0 {
+                return;
+            }
+            self.session.written(answers);
+            self.collect();
+        }
+    }
+
     fn collect(&mut self) {
         let sent = |lane: &str, frame: &Frame| {
             json!({
@@ -259,6 +290,9 @@ impl Player {
         Some(match effect {
             Effect::Load(welcome) => {
                 self.max_payload = welcome.max_payload;
+                if welcome.claims_fd.is_some() {
+                    self.session.claims_from(Box::new(Arc::clone(&self.tokens)));
+                }
                 json!({ "load": {} })
             }
             Effect::Run(run) if run.function == TAKES_BATCHES => {

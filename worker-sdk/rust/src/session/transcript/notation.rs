@@ -16,6 +16,7 @@ pub(super) fn frame_of(step: &Json) -> Frame {
         let bit = |name: &Json| match name.as_str() {
             Some("MORE") => Flags::MORE,
             Some("SHARED") => Flags::SHARED,
+            Some("AHEAD") => Flags::AHEAD,
             _ => Flags::CRITICAL,
         };
         frame.flags = flags.iter().fold(Flags::NONE, |flags, name| flags.with(bit(name)));
@@ -70,7 +71,7 @@ fn body_of(kind: Kind, body: &Json) -> Vec<u8> {
             max_payload: number("max_payload", 1 << 32),
             device: body["device"].as_str().map(str::to_owned),
             shared_memory: body.get("shared_memory").map(shared_memory),
-            claims_fd: None,
+            claims_fd: body["claims_fd"].as_u64().map(|number| u32::try_from(number).unwrap()),
             ..Welcome::default()
         }
         .encode(),
@@ -97,7 +98,7 @@ pub(super) fn body_meaning(frame: &Frame) -> Json {
             let hello = Hello::decode(body).unwrap();
             json!({
                 "min_version": hello.min_version, "max_version": hello.max_version,
-                "shared_memory": hello.shared_memory,
+                "shared_memory": hello.shared_memory, "ahead": hello.ahead,
             })
         }
         Kind::Ready => {
