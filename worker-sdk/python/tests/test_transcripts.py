@@ -34,6 +34,8 @@ FILES = sorted((notation.PROTOCOL / "transcripts").glob("*.json"))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_transcript(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transcript = notation.load(f"transcripts/{path.name}")
+    if "ahead" in transcript["needs"]:
+        pytest.skip("not yet played here")
     assert set(transcript["needs"]) <= {"streams", "input streams", "batches", "shared memory"}
     monkeypatch.setattr(Arenas, "read", lambda _arenas, _offset, length: bytes(length))
     play(transcript["steps"], transcript)
