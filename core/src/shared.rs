@@ -10,6 +10,7 @@ mod ahead;
 mod books;
 mod declaring;
 mod frames;
+mod in_flight;
 mod items;
 mod loans;
 mod looking;

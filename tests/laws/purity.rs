@@ -41,7 +41,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("action", &["call", "event", "failure", "id"]),
     ("stats", &["id"]),
     // Parts.
-    ("worker", &["action", "failure", "id", "input", "recycle", "time"]),
+    ("line", &["action", "failure", "id"]),
+    ("worker", &["action", "failure", "id", "input", "line", "recycle", "time"]),
     ("roster", &["config", "id", "recycle", "time", "worker"]),
     ("affinity", &["id"]),
     ("backoff", &["time"]),

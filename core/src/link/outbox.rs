@@ -433,7 +433,11 @@ mod tests {
             outbox.flush(&ours);
             outbox.shut();
             outbox.push(call(4, 10));
-            assert_eq!(outbox.close(false), [3, 4], "what came after the end of the lane was not begun either");
+            assert_eq!(
+                outbox.close(false),
+                [3, 4],
+                "what came after the end of the lane was not begun either"
+            );
             outbox.push(call(5, 10));
             assert!(outbox.close(false).is_empty());
         });

@@ -8,7 +8,8 @@ use ganger_protocol::{Frame, Kind, Lane};
 use ganger_scheduler::{Action, CallId, CancelReason, HandedTogether, KillCause, Timestamp, WorkerId};
 
 use super::Aftermath;
-use super::books::{Books, Closed, InFlight, Member, Process};
+use super::books::{Books, Closed, Member, Process};
+use super::in_flight::InFlight;
 use crate::sampler::OomKills;
 use crate::stream::Route;
 

@@ -8,7 +8,8 @@ use ganger_scheduler::{CallId, Heard, Input as News, Timestamp, WorkerId};
 
 use super::Aftermath;
 use super::actions::Attempt;
-use super::books::{Books, InFlight, Member};
+use super::books::{Books, Member};
+use super::in_flight::InFlight;
 use crate::process::Claims;
 
 /// Inputs of so many bytes at most go ahead: what is copied in vain, if a call is taken back, must cost little.

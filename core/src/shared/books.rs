@@ -12,7 +12,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::Aftermath;
 use super::ahead::Ahead;
-use super::items::Items;
+use super::in_flight::InFlight;
 use super::loans::Loans;
 use super::past::Past;
 use super::tally::{Place, Tally};
@@ -130,28 +130,6 @@ pub(crate) struct Member {
     pub(crate) past: Past,
     pub(crate) loans: Loans,
     pub(crate) ahead: Ahead,
-}
-
-/// A call that a worker has, as long as it has not answered: also when the caller waits no longer.
-#[derive(Debug)]
-pub(crate) struct InFlight {
-    pub(crate) call: CallId,
-    /// It lies at the worker, which has not taken it up.
-    pub(super) lies: bool,
-    /// Something was heard of it.
-    pub(super) heard: bool,
-    /// What it has yielded, if that is gathered.
-    pub(super) items: Option<Items>,
-}
-
-impl InFlight {
-    pub(super) fn new(call: CallId) -> Self {
-        Self { call, lies: false, heard: false, items: None }
-    }
-
-    pub(super) fn lying(call: CallId) -> Self {
-        Self { lies: true, ..Self::new(call) }
-    }
 }
 
 /// The process behind a worker.

@@ -6,7 +6,8 @@ use ganger_protocol::message::{Contract, ErrorReport as WireReport, Hello, Log, 
 use ganger_protocol::{Encoding, Flags, Frame, FrameError, Kind, Lane};
 use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
 
-use super::books::{Books, Handshake, InFlight, Process};
+use super::books::{Books, Handshake, Process};
+use super::in_flight::InFlight;
 use super::settling::{error_from_report, start_error_from_report};
 use super::{Aftermath, Shared};
 use crate::call::{Outcome, Place, Reply};
