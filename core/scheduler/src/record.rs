@@ -99,7 +99,7 @@ impl fmt::Display for BeginningLost {
 impl std::error::Error for BeginningLost {}
 
 /// Every counter and its name.
-fn counters_by_name(counters: &mut Counters) -> [(&'static str, &mut u64); 16] {
+fn counters_by_name(counters: &mut Counters) -> [(&'static str, &mut u64); 17] {
     let Counters {
         submitted,
         answered,
