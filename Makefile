@@ -35,6 +35,7 @@ lint: node lint-go ## Formatting, lints and strict types of all languages; the l
 	$(PY) -m ruff check --quiet worker-sdk/python worker-sdk/protocol/afternoon bindings-python examples tests
 	cd worker-sdk/python && ../../$(PY) -m mypy && ../../$(PY) -m pyright -p .
 	cd bindings-python && ../$(PY) -m mypy && ../$(PY) -m pyright -p .
+	cd tests/bench && ../../$(PY) -m mypy --strict .
 	npm run --silent check --prefix worker-sdk/node
 	npm run --silent check --prefix bindings-node
 

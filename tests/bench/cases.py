@@ -13,8 +13,11 @@ from roster import (
     NODE,
     NODE_ALLOC,
     NODE_MANY,
+    PIPE,
+    PORT,
     PYTHON,
     PYTHON_ALLOC,
+    QUEUE,
     TO_NODE,
     TO_PYTHON,
     UNTOUCHED,
@@ -28,6 +31,13 @@ WAITS = {"4 × 1": (4, 1), "4 × 16": (4, 16), "1 × 64": (1, 64)}
 # Who may be killed: only workers that were given a call, or those that are still starting as well.
 VICTIMS = {"working": "that was given a call", "any": "of any age, starting ones included"}
 OURS = (PYTHON, NODE, TO_NODE, TO_PYTHON)
+# A call for each of so many items is cheapest in chunks of so many.
+SMALL_ITEMS, BLOCKS = {"bytes": 0, "chunk": 64}, {"bytes": 64 << 10, "chunk": 8}
+STREAMING = (
+    *OURS,
+    *("ProcessPoolExecutor", "multiprocessing.Pool", "loky", "pebble", "mpire", "joblib", "Ray", QUEUE, PIPE),
+    *("workerpool (processes)", "workerpool (threads)", "jest-worker", "child_process.fork", PORT),
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,8 @@ class Case:
 
 def _plain(peer: Peer) -> bool:
     """Each pool once."""
+    if peer.name in (QUEUE, PIPE, PORT):
+        return False
     return peer.kind != "ganger" or peer.name in OURS
 
 
@@ -103,6 +115,20 @@ def _mib(quick: bool) -> list[Run]:
 def _large(quick: bool) -> list[Run]:
     given = {"workers": 1, "bytes": 64 * MIB, "window": 0, "seconds": 0.4 if quick else 1.0}
     return [Run("64 MiB", "echo", given, 90, _bytes)]
+
+
+def _streams(quick: bool) -> list[Run]:
+    seconds = 0.4 if quick else 1.2
+    return [
+        Run(
+            name,
+            "streams",
+            {"workers": 1, "seconds": seconds, **given},
+            60,
+            lambda peer: peer.name in STREAMING,
+        )
+        for name, given in (("small items", SMALL_ITEMS), ("64 KiB items", BLOCKS))
+    ]
 
 
 def _crash(quick: bool) -> list[Run]:
@@ -205,6 +231,24 @@ CASES = [
         _ECHO,
         "p50",
         repetitions=2,
+    ),
+    Case(
+        "streams",
+        "A function that gives many items",
+        "One worker. Those of Ganger, Ray, workerpool, jest-worker and of bare processes and threads send "
+        "items as they come to be. All other pools have no such functions: a call for each item, in chunks "
+        f"of {SMALL_ITEMS['chunk']} small ones or {BLOCKS['chunk']} of 64 KiB, is the best that they can do. "
+        "Only with Ganger, Ray, the queue, the pipe and fork does a slow reader hold the worker back. "
+        "joblib has two workers.",
+        _streams,
+        [
+            Column("rate", "items/s", "{:,.0f}"),
+            Column("megabytes", "MB/s", "{:,.0f}"),
+            Column("cpu", "CPU s per 100 000 items", "{:.2f}"),
+        ],
+        "rate",
+        "high",
+        ("joblib",),
     ),
     Case(
         "crash",

@@ -28,7 +28,12 @@ def ping_pong(host: str, child: str, calls: int) -> list[float]:
         if host != "tokio":
             command = [*_program(host), "host", str(near.fileno()), str(calls)]
         asking = subprocess.run(
-            command, pass_fds=[near.fileno()], stdin=near, stdout=subprocess.PIPE, check=True, timeout=60
+            command,
+            pass_fds=[near.fileno()],
+            stdin=near.fileno(),
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=60,
         )
     answering.wait(10)
     times: list[float] = json.loads(asking.stdout)

@@ -2,6 +2,10 @@
 
 import os
 import time
+from collections.abc import Iterator
+from typing import Any
+
+BLOCK = bytearray(range(256)) * 256
 
 
 def noop(payload: dict[str, int]) -> dict[str, int]:
@@ -14,6 +18,22 @@ def echo(payload: bytes) -> bytes:
 
 def view(payload: memoryview) -> memoryview:
     return payload
+
+
+def item(number: int) -> dict[str, int]:
+    return {"a": number}
+
+
+def block(number: int) -> bytes:
+    """64 KiB, each time anew: pickled in a list, the same bytes would be sent once."""
+    del number
+    return bytes(BLOCK)
+
+
+def items(payload: dict[str, int]) -> Iterator[Any]:
+    """So many small items, or blocks."""
+    make = block if payload["blocks"] else item
+    return map(make, range(payload["count"]))
 
 
 def wait(payload: dict[str, int]) -> int:

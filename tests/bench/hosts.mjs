@@ -2,6 +2,7 @@
 // Prints JSON lines {metric, value, unit, count}; the driver runs it under a time limit.
 import { randomFillSync } from 'node:crypto'
 import { chaos } from './chaos.mjs'
+import { BLOCK } from './functions.mjs'
 import { crash, living } from './kills.mjs'
 import { POOLS } from './pools.mjs'
 import { ask, done, emit, skip } from './telling.mjs'
@@ -10,6 +11,8 @@ const TINY = { a: 1 }
 const WARM_UP_S = 0.4
 // A neighbour's busy moment spoils one of them.
 const SLICES = 5
+// Items of a stream that show about how long more will take.
+const FEW = 1000
 // How long a pool may take to start the rest of its workers.
 const STARTING_S = 5
 
@@ -105,6 +108,30 @@ const CASES = {
     const count = await windowed(peer, 'echo', data, window, until(seconds))
     emit('rate', count / (now() - begin), 'calls/s', count)
   },
+  // As many items as the time should hold, in slices; the first are looked at.
+  async streams(peer, { bytes, seconds }) {
+    const run = async (count) => {
+      let got = 0
+      const begin = now()
+      await peer.stream({ count, blocks: bytes > 0 ? 1 : 0 }, () => got++)
+      const took = now() - begin
+      if (got !== count) throw new Error(`${got} items came of ${count}`)
+      return count / took
+    }
+    const first = []
+    await peer.stream({ count: 3, blocks: bytes > 0 ? 1 : 0 }, (item) => first.push(item))
+    const right = (item, number) => (bytes ? Buffer.compare(item, BLOCK) === 0 : item.a === number)
+    if (first.length !== 3 || !first.every(right)) throw new Error('they came otherwise')
+    let rate = 0
+    for (const end = now() + WARM_UP_S; rate === 0 || now() < end; ) rate = await run(FEW)
+    const count = Math.max(FEW, Math.round((rate * seconds) / SLICES))
+    const before = ask('cpu')
+    const rates = []
+    for (let slice = 0; slice < SLICES; slice++) rates.push(await run(count))
+    cpu(before, SLICES * count)
+    emit('rate', median(rates), 'items/s', SLICES * count)
+    if (bytes) emit('megabytes', (median(rates) * bytes) / 1e6, 'MB/s', SLICES * count)
+  },
   async waits(peer, { calls, ms }) {
     const all = () => windowed(peer, 'wait', { ms }, calls, times(calls))
     // Once unmeasured: the pool starts workers as calls need them, and these calls need all of them.
@@ -128,7 +155,7 @@ if (peer.skip) {
 }
 await peer.call('noop', TINY)
 emit('first', (now() - begin) * 1000, 'ms', 1)
-if (kind !== 'waits') await living(peer, given.workers, STARTING_S)
+if (kind !== 'waits' && kind !== 'streams') await living(peer, given.workers, STARTING_S)
 await CASES[kind](peer, given)
 done()
 if (kind === 'crash') process.exit() // what was killed may never close

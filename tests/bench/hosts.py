@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+import functions
 from kills import crash, living
 from pools import POOLS, Futures
 from telling import ask, done, emit
@@ -20,6 +21,8 @@ TINY = {"a": 1}
 WARM_UP_S = 0.4
 # A neighbour's busy moment spoils one of them.
 SLICES = 5
+# Items of a stream that show about how long more will take.
+FEW = 1000
 # How long a pool may take to start the rest of its workers.
 STARTING_S = 5
 
@@ -72,6 +75,34 @@ def echo(peer: Futures, workers: int, bytes: int, window: int, seconds: float) -
         emit("rate", count / (time.perf_counter() - begin), "calls/s", count)
 
 
+def streams(peer: Futures, workers: int, bytes: int, chunk: int, seconds: float) -> None:
+    """As many items as the time should hold, in slices; the first are looked at."""
+    del workers
+    first = list(peer.stream(3, bool(bytes), chunk))
+    if first != [functions.block(number) if bytes else functions.item(number) for number in range(3)]:
+        raise RuntimeError("they came otherwise")
+
+    def rate_of(count: int) -> float:
+        begin = time.perf_counter()
+        got = sum(1 for _ in peer.stream(count, bool(bytes), chunk))
+        took = time.perf_counter() - begin
+        if got != count:
+            raise RuntimeError(f"{got} items came of {count}")
+        return count / took
+
+    end = time.perf_counter() + WARM_UP_S
+    rate = rate_of(FEW)
+    while time.perf_counter() < end:
+        rate = rate_of(FEW)
+    count = max(FEW, round(rate * seconds / SLICES))
+    before = ask("cpu")
+    rates = [rate_of(count) for _ in range(SLICES)]
+    _cpu(before, SLICES * count)
+    emit("rate", statistics.median(rates), "items/s", SLICES * count)
+    if bytes:
+        emit("megabytes", statistics.median(rates) * bytes / 1e6, "MB/s", SLICES * count)
+
+
 def waits(peer: Futures, workers: int, calls: int, ms: int) -> None:
     del workers
     # Once unmeasured: the pool starts workers as calls need them, and these calls need all of them.
@@ -111,12 +142,13 @@ def main() -> None:
     peer = POOLS[name](given["workers"], given.pop("concurrency", 1))
     peer.call("noop", TINY)
     emit("first", (time.perf_counter() - begin) * 1000, "ms", 1)
-    if case != "waits":
+    if case not in ("waits", "streams"):
         living(peer, given["workers"], STARTING_S)
     cases: dict[str, Callable[..., None]] = {
         "latency": latency,
         "throughput": throughput,
         "echo": echo,
+        "streams": streams,
         "waits": waits,
         "crash": crash,
     }

@@ -1,12 +1,13 @@
-// The Node peers, each as { call, close } and, for Ganger, { pool, startsMs, lend, release }. BENCH_PEERS names the package.json
-// of the folder that they are installed in.
+// The Node peers, each as { call, close }, { stream } where it has something of the kind, and, for Ganger, { pool, startsMs, lend, release }.
+// BENCH_PEERS names the package.json of the folder that they are installed in.
 import { fork } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { Worker as Thread } from 'node:worker_threads'
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 const peer = (name) => import(pathToFileURL(createRequire(process.env.BENCH_PEERS).resolve(name)))
-const FUNCTIONS = ['noop', 'echo', 'wait', 'pid']
+const FUNCTIONS = ['noop', 'echo', 'wait', 'pid', 'items']
 // Bytes do not pass through JSON, everything else does so faster: each peer that has the choice gets the better one.
 const serialization = ({ bytes }) => (bytes ? 'advanced' : 'json')
 
@@ -15,7 +16,10 @@ async function ganger(options, { workers, concurrency = 1 }) {
   const pool = new Pool({ ...options, workers, concurrency })
   const startsMs = []
   pool.on('worker:ready', ({ startedIn }) => startsMs.push(startedIn))
-  return { pool, startsMs, call: (name, payload) => pool.call(name, payload), close: () => pool.close() }
+  const stream = async (payload, each) => {
+    for await (const item of pool.stream('items', payload)) each(item)
+  }
+  return { pool, startsMs, call: (name, payload) => pool.call(name, payload), stream, close: () => pool.close() }
 }
 
 async function alloc(given) {
@@ -41,7 +45,8 @@ async function workerpool(workerType, { workers, ...given }) {
   const { default: workerpool } = await peer('workerpool')
   const options = { workerType, minWorkers: workers, maxWorkers: workers, forkOpts: { serialization: serialization(given) } }
   const pool = workerpool.pool(here('workers/workerpool.mjs'), options)
-  return { call: (name, payload) => pool.exec(name, [payload]), close: () => pool.terminate() }
+  const stream = (payload, on) => pool.exec('items', [payload], { on })
+  return { call: (name, payload) => pool.exec(name, [payload]), stream, close: () => pool.terminate() }
 }
 
 async function poolifier(kind, { workers, ...given }) {
@@ -53,24 +58,37 @@ async function poolifier(kind, { workers, ...given }) {
 }
 
 // What anyone could write: round robin over children, with no queue, limit or restart.
-function bare({ workers, ...given }) {
+function bare(children, send) {
   const pending = new Map()
-  const children = Array.from({ length: workers }, () => {
-    const child = fork(here('workers/fork.mjs'), { serialization: serialization(given) })
-    child.on('message', ({ id, value }) => {
-      pending.get(id)(value)
+  for (const child of children) {
+    child.on('message', ({ id, item, value }) => {
+      const { each, resolve } = pending.get(id)
+      if (item !== undefined) return each(item)
+      resolve(value)
       pending.delete(id)
     })
     child.on('error', () => {})
-    return child
-  })
+  }
   let id = 0
-  const call = (name, payload) =>
+  const begin = (name, payload, each) =>
     new Promise((resolve, reject) => {
-      pending.set(++id, resolve)
-      children[id % workers].send({ id, name, payload }, (error) => error && reject(error))
+      pending.set(++id, { resolve, each })
+      send(children[id % children.length], { id, name, payload }, reject)
     })
-  return { call, close: () => children.forEach((child) => child.disconnect()) }
+  return { call: begin, stream: (payload, each) => begin('items', payload, each) }
+}
+
+function forked({ workers, ...given }) {
+  const options = { serialization: serialization(given) }
+  const children = Array.from({ length: workers }, () => fork(here('workers/fork.mjs'), options))
+  const send = (child, message, reject) => child.send(message, (error) => error && reject(error))
+  return { ...bare(children, send), close: () => children.forEach((child) => child.disconnect()) }
+}
+
+function threads({ workers }) {
+  const children = Array.from({ length: workers }, () => new Thread(here('workers/port.mjs')))
+  const send = (child, message) => child.postMessage(message)
+  return { ...bare(children, send), close: () => Promise.all(children.map((child) => child.terminate())) }
 }
 
 export const POOLS = {
@@ -84,12 +102,18 @@ export const POOLS = {
   'workerpool (threads)': (given) => workerpool('thread', given),
   'jest-worker': async ({ workers }) => {
     const { Worker } = await peer('jest-worker')
-    const farm = new Worker(here('functions.mjs'), { numWorkers: workers, exposedMethods: FUNCTIONS })
-    return { call: (name, payload) => farm[name](payload), close: () => farm.end() }
+    const farm = new Worker(here('workers/jest.mjs'), { numWorkers: workers, exposedMethods: FUNCTIONS })
+    const stream = (payload, each) => {
+      const end = farm.items(payload)
+      end.UNSTABLE_onCustomMessage(each)
+      return end
+    }
+    return { call: (name, payload) => farm[name](payload), stream, close: () => farm.end() }
   },
   'poolifier (cluster)': (given) => poolifier('cluster', given),
   'poolifier (threads)': (given) => poolifier('thread', given),
-  'child_process.fork': bare,
+  'child_process.fork': forked,
+  worker_threads: threads,
   'piscina (threads)': async ({ workers }) => {
     const { default: Piscina } = await peer('piscina')
     const pool = new Piscina({ filename: here('functions.mjs'), minThreads: workers, maxThreads: workers })

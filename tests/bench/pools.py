@@ -47,6 +47,10 @@ class Futures:
             self.end(flying.popleft())
         return count
 
+    def stream(self, count: int, blocks: bool, chunk: int) -> Any:
+        """So many items. Most pools have no function that gives many: one is called for each, in chunks."""
+        return self.pool.map(_of_each(blocks), range(count), chunksize=chunk)
+
     def lend(self, data: bytes) -> Any:
         """Bytes as a call takes them best."""
         return data
@@ -72,6 +76,10 @@ class Ganger(Futures):
         pool.on("worker:ready", lambda event: self._starts_ms.append(event["started_in"]))
         # Nothing of this file between app and pool.
         vars(self).update(call=pool.call, begin=pool.submit)
+
+    def stream(self, count: int, blocks: bool, chunk: int) -> Any:
+        del chunk
+        return self.pool.stream("items", {"count": count, "blocks": int(blocks)})
 
     def starts_ms(self) -> list[float]:
         return self._starts_ms
@@ -109,13 +117,25 @@ class Multiprocessing(Futures):
     def end(self, handle: Any) -> Any:
         return handle.get()
 
+    def stream(self, count: int, blocks: bool, chunk: int) -> Any:
+        return self.pool.imap(_of_each(blocks), range(count), chunk)
+
     def close(self) -> None:
         self.pool.terminate()
+
+
+class Mpire(Multiprocessing):
+    def stream(self, count: int, blocks: bool, chunk: int) -> Any:
+        self.pool.set_keep_alive()  # or its workers would start anew
+        return self.pool.imap(_of_each(blocks), range(count), chunk_size=chunk)
 
 
 class Pebble(Futures):
     def begin(self, function: str, payload: object) -> Any:
         return self.pool.schedule(getattr(functions, function), args=(payload,))
+
+    def stream(self, count: int, blocks: bool, chunk: int) -> Any:
+        return super().stream(count, blocks, chunk).result()
 
     def close(self) -> None:
         self.pool.stop()
@@ -140,6 +160,11 @@ class Joblib(Futures):
     def through(self, function: str, payloads: Iterable[object], window: int) -> int:
         return len(self._run(function, payloads, window))
 
+    def stream(self, count: int, blocks: bool, chunk: int) -> Any:
+        each = self.pool.delayed(_of_each(blocks))
+        parallel = self.pool.Parallel(self.workers, batch_size=chunk, return_as="generator")
+        return parallel(each(number) for number in range(count))
+
     def _run(self, function: str, payloads: Iterable[object], window: int) -> list[Any]:
         # In a group the same bytes would be sent once for all.
         size = "auto" if function == "noop" else 1
@@ -161,12 +186,17 @@ class Ray(Futures):
         ray.init(num_cpus=workers, object_store_memory=1 << 30, _node_ip_address="127.0.0.1", **options)
         names = ("noop", "echo", "pid", "wait")
         self.functions = {name: ray.remote(getattr(functions, name)) for name in names}
+        self.items = ray.remote(num_returns="streaming")(functions.items)
 
     def begin(self, function: str, payload: object) -> Any:
         return self.functions[function].remote(payload)
 
     def end(self, handle: Any) -> Any:
         return self.pool.get(handle)
+
+    def stream(self, count: int, blocks: bool, chunk: int) -> Any:
+        del chunk
+        return map(self.pool.get, self.items.remote({"count": count, "blocks": int(blocks)}))
 
 
 class Dask(Futures):
@@ -190,6 +220,16 @@ class Dask(Futures):
         self.cluster.close()
 
 
+def _of_each(blocks: bool) -> Callable[[int], Any]:
+    return functions.block if blocks else functions.item
+
+
+def _process(workers: int, queue: bool) -> Futures:
+    import streaming
+
+    return streaming.Process(workers, queue=queue)
+
+
 def _in(wrapper: type[Futures], module: str, name: str) -> Callable[[int, int], Futures]:
     return lambda workers, _: wrapper(getattr(importlib.import_module(module), name)(workers))
 
@@ -204,9 +244,11 @@ POOLS: dict[str, Callable[[int, int], Futures]] = {
     "multiprocessing.Pool": _in(Multiprocessing, "multiprocessing", "Pool"),
     "loky": _in(Futures, "loky", "get_reusable_executor"),
     "pebble": _in(Pebble, "pebble", "ProcessPool"),
-    "mpire": _in(Multiprocessing, "mpire", "WorkerPool"),
+    "mpire": _in(Mpire, "mpire", "WorkerPool"),
     "deadpool-executor": _in(Futures, "deadpool", "Deadpool"),
     "joblib": lambda workers, _: Joblib(workers),
+    "multiprocessing.Queue": lambda workers, _: _process(workers, queue=True),
+    "multiprocessing.Pipe": lambda workers, _: _process(workers, queue=False),
     "Ray": lambda workers, _: Ray(workers),
     "Dask": lambda workers, _: Dask(workers),
 }

@@ -27,6 +27,13 @@ DRAWN = {
     "cpu": ("throughput", "cpu", "CPU of app and workers for 100 000 calls", "{:.2f} s", True),
     "large": ("64 MiB", "p50", "64 MiB there and back: median", "{:,.3g} ms", True),
 }
+# Of cases that are several runs.
+WHICH = {
+    "crash spare": ", with a spare worker",
+    "crash alone": ", with none",
+    "small items": ", small items",
+    "64 KiB items": ", items of 64 KiB",
+}
 HOSTS = {"python": "From Python", "node": "From Node"}
 HOW_TO_READ = """Every pool does the same work in the same run, in a process of its own, and they take turns:
 the ratios hold better than the figures. The last column says how many times better Ganger is than a peer, or,
@@ -89,6 +96,10 @@ def _tables(figures: Figures, case: Case) -> list[str]:
             lines += ["", f"Killed is a worker {which}.", "", *tables.chaos(figures, run.name, DEADPOOL)]
             continue
         for language, head in HOSTS.items():
-            spare = {"crash spare": ", with a spare worker", "crash alone": ", with none"}.get(run.name, "")
-            lines += ["", f"### {head}{spare}", "", *tables.plain(figures, case, run.name, language)]
+            lines += [
+                "",
+                f"### {head}{WHICH.get(run.name, '')}",
+                "",
+                *tables.plain(figures, case, run.name, language),
+            ]
     return lines

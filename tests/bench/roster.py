@@ -32,6 +32,8 @@ VIEW, PYTHON_ALLOC, NODE_ALLOC = f"{PYTHON}, memoryview", f"{PYTHON}, alloc", f"
 NODE_MANY = f"{NODE}, 32 a worker"
 DEADPOOL = "deadpool-executor"
 UNTOUCHED = "ganger, never replaced"
+# They only stream: a process, or a thread, that sends items.
+QUEUE, PIPE, PORT = "multiprocessing.Queue", "multiprocessing.Pipe", "worker_threads"
 
 PEERS = [
     Peer(PYTHON, "python", "ganger"),
@@ -47,6 +49,8 @@ PEERS = [
     Peer("mpire", "python", "pool", "mpire"),
     Peer(DEADPOOL, "python", "pool", "deadpool-executor"),
     Peer("joblib", "python", "pool", "joblib"),
+    Peer(QUEUE, "python", "bare"),
+    Peer(PIPE, "python", "bare"),
     Peer("Ray", "python", "pool", "ray", heavy=True),
     Peer("Dask", "python", "pool", "distributed", heavy=True),
     Peer(NODE, "node", "ganger"),
@@ -58,6 +62,7 @@ PEERS = [
     Peer("jest-worker", "node", "pool", "jest-worker"),
     Peer("poolifier (cluster)", "node", "pool", "poolifier"),
     Peer("child_process.fork", "node", "bare"),
+    Peer(PORT, "node", "threads"),
     Peer("piscina (threads)", "node", "threads", "piscina"),
     Peer("tinypool (threads)", "node", "threads", "tinypool", heavy=True),
     Peer("workerpool (threads)", "node", "threads", "workerpool", heavy=True),

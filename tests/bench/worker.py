@@ -7,5 +7,6 @@ import functions
 noop = action(functions.noop)
 echo = action(functions.echo)
 view = action(functions.view)
+items = action(functions.items)
 wait = action(functions.wait)
 pid = action(functions.pid)
