@@ -33,7 +33,8 @@ def block(number: int) -> bytes:
 def items(payload: dict[str, int]) -> Iterator[Any]:
     """So many small items, or blocks."""
     make = block if payload["blocks"] else item
-    return map(make, range(payload["count"]))
+    for number in range(payload["count"]):
+        yield make(number)
 
 
 def wait(payload: dict[str, int]) -> int:
