@@ -18,11 +18,14 @@ import (
 // current is the engine that runs in this process, for log records that come without a context.
 var current atomic.Pointer[engine]
 
-// An engine runs a session: a goroutine for each lane, one for each call, and one lock in the middle.
+// An engine runs a session: a goroutine for each lane, one for each call or for several that come after another, and one lock
+// in the middle.
 type engine struct {
 	mu      sync.Mutex
 	session *session.Session
 	calls   map[uint64]*Call
+	// next are calls to run, for whoever took the step that they come of.
+	next []func()
 
 	readers map[wire.Lane]*wire.Reader
 	// arenas are nil unless both sides can share memory; set before the first call.
@@ -73,10 +76,37 @@ func (e *engine) listen(lane wire.Lane) {
 				s.End()
 			}
 		})
+		for run := e.nextCall(); run != nil; run = e.nextCall() {
+			go e.runOn(run)
+		}
 		if err != nil && !isTooLarge {
 			return
 		}
 	}
+}
+
+// runOn runs a call, and those whose turn comes with its end.
+func (e *engine) runOn(run func()) {
+	defer func() {
+		if run != nil { // its function has ended this goroutine
+			if next := e.nextCall(); next != nil {
+				go e.runOn(next)
+			}
+		}
+	}()
+	for run != nil {
+		run()
+		run = e.nextCall()
+	}
+}
+
+func (e *engine) nextCall() (run func()) {
+	e.mu.Lock()
+	if len(e.next) > 0 {
+		run, e.next = e.next[0], e.next[1:]
+	}
+	e.mu.Unlock()
+	return run
 }
 
 // step is one step of the session and all that follows from it; with an answer the turn of the next call comes (R62).
@@ -119,18 +149,20 @@ func (e *engine) perform(effect session.Effect) {
 		call := newCall(e, &effect)
 		ctx, release := contextOf(call)
 		e.calls[effect.Seq] = call
-		if e.together[call.function] != nil {
-			go e.runTogether(ctx, release, call, []session.Run{effect})
-			return
-		}
-		go e.run(ctx, release, call, &effect)
+		e.next = append(e.next, func() {
+			if e.together[call.function] != nil {
+				e.runTogether(ctx, release, call, []session.Run{effect})
+			} else {
+				e.run(ctx, release, call, &effect)
+			}
+		})
 	case session.RunTogether:
 		call := newBatchCall(e, effect.Runs)
 		ctx, release := contextOf(call)
 		for _, seq := range call.seqs {
 			e.calls[seq] = call
 		}
-		go e.runTogether(ctx, release, call, effect.Runs)
+		e.next = append(e.next, func() { e.runTogether(ctx, release, call, effect.Runs) })
 	case session.Cancel:
 		e.withCall(effect.Seq, func(call *Call) { call.cancel(&Cancelled{effect.Reason}) })
 	case session.Input:
