@@ -18,5 +18,5 @@
 //	}
 //
 // Each call runs on a goroutine of its own, as many at once as the pool's concurrency says. Its context is cancelled
-// when the caller gives the call up. An error that a function returns, or a panic, fails its call and not the worker.
+// when the caller gives the call up. A BatchFunction takes the inputs of several calls at once. An error that a function returns, or a panic, fails its call and not the worker.
 package worker

@@ -20,7 +20,7 @@ pub struct Encoded {
 }
 
 impl Function {
-    /// A function of another language. Its result must be sound: the SDK sends it as it is.
+    /// A function of another language. Its result must be sound: the SDK sends it as it is. It gets its calls one by one, whatever the contract says.
     pub fn foreign<F>(contract: Contract, handler: F) -> Self
     where
         F: Fn(Encoded, &Context) -> Result<Encoded, Box<ErrorReport>> + Send + Sync + 'static,
@@ -35,6 +35,7 @@ impl Function {
                 Err(report) => Outcome::Failed(report),
             }
         };
+        let contract = Contract { batch: None, ..contract };
         Self { contract, state: None, body: Body::Blocking(Box::new(body)) }
     }
 }
