@@ -15,7 +15,7 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 KINDS = {name: number for name, number in vars(protocol.Kind).items() if name.isupper()}
 NAMES = {number: name for name, number in KINDS.items()}
 ENCODINGS = {"messagepack": 0x00, "raw": 0x10, "pickle5": 0x20, "unknown": 0x30}
-FLAGS = {"CRITICAL": 0x01, "MORE": 0x02, "SHARED": 0x04}
+FLAGS = {"CRITICAL": 0x01, "MORE": 0x02, "SHARED": 0x04, "AHEAD": 0x80}
 LISTS = {
     "CALL": ("function", "attempt", "timeout_ms", "shape", "context", "batch"),
     "PROGRESS": ("done", "total", "note"),

@@ -182,7 +182,7 @@ class Session:
             # One lock over all of it: a cancel that came between "seen" and "running" would be lost.
             with self._lock:
                 flags = incoming.flags
-                if flags & _AHEAD and self._claims is not None:
+                if flags & _AHEAD and incoming.kind == _CALL and self._claims is not None:
                     return incoming
                 if incoming.kind == _CALL and self.phase is _SERVING and not flags & _MORE:
                     seq = incoming.seq
