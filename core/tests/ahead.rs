@@ -153,6 +153,43 @@ fn a_pool_that_closes_amid_a_burst_answers_all_of_it() {
     }
 }
 
+/// Rust's and Go's SDK, and the host of WebAssembly; whichever were built.
+#[test]
+fn calls_lie_before_compiled_workers_too() {
+    let built = support::programs();
+    let plugin = format!("{}/../tests/behavior/workers/wasm/plugin.wat", env!("CARGO_MANIFEST_DIR"));
+    let command = |program: &str, more: &[&str]| {
+        let program = built.join(program);
+        let argv = std::iter::once(program.to_str().unwrap()).chain(more.iter().copied());
+        program.is_file().then(|| argv.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let all = [
+        command("behavior-worker", &[]),
+        command("../go/behavior-worker", &[]),
+        command("ganger-wasm", &[&plugin]),
+    ];
+    assert!(all[0].is_some(), "build it first: cargo build -p behavior-worker");
+    for argv in all.into_iter().flatten() {
+        let pool = support::made(&json!({ "command": argv, "workers": 1 }));
+        warmed(&pool);
+        let calls = submit_many(&pool, "echo", 3_000, |nth| json!(nth));
+        for (nth, receiver) in (0..).zip(&calls) {
+            assert_eq!(integer(outcome(receiver)), nth, "{argv:?}");
+        }
+        let laid = counted(&pool, "handed_ahead");
+        assert!(laid > 300, "{argv:?}: {laid} of 3,000 lay ready");
+        if argv.len() > 1 {
+            continue;
+        }
+        let killer = submit(&pool, "leave", json!(3), json!({}));
+        let behind = submit_many(&pool, "echo", 10, |nth| json!(nth));
+        assert_eq!(code(outcome(&killer)), "WORKER_CRASHED");
+        for (nth, receiver) in (0..).zip(&behind) {
+            assert_eq!(integer(outcome(receiver)), nth, "{argv:?}");
+        }
+    }
+}
+
 fn submit_count(pool: &Pool) -> (CallId, Receiver<Outcome>) {
     let (sender, receiver) = channel();
     let call = asked("count", &json!(null), &json!({}));
