@@ -37,7 +37,7 @@ const READERS = {
   WELCOME: (frame) => {
     const { version, pool, worker, generation, concurrency, maxPayload, cancelGraceMs, stopTimeoutMs, device } =
       sdk.readWelcome(frame)
-    const shared = sdk.readWelcome(frame).sharedMemory
+    const { sharedMemory: shared, claimsFd } = sdk.readWelcome(frame)
     return {
       version,
       pool,
@@ -49,6 +49,7 @@ const READERS = {
       stop_timeout_ms: stopTimeoutMs,
       device,
       ...(shared && { shared_memory: sharedMeaning(shared) }),
+      ...(claimsFd !== null && { claims_fd: claimsFd }),
     }
   },
   CANCEL: (frame) => ({ reason: sdk.readCancel(frame) }),
@@ -97,7 +98,7 @@ function described(frame) {
   return {
     kind,
     seq: frame.seq,
-    flags: ['CRITICAL', 'SHARED'].filter((name) => frame.flags & sdk.Flag[name]),
+    flags: ['CRITICAL', 'SHARED', ...(kind === 'CALL' ? ['AHEAD'] : [])].filter((name) => frame.flags & sdk.Flag[name]),
     encoding: ENCODINGS[frame.flags & sdk.Flag.ENCODING],
     body: READERS[kind]?.(frame) ?? null,
     payload_hex: frame.bytes.subarray(frame.payloadAt, frame.end).toString('hex'),

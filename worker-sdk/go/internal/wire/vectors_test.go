@@ -101,6 +101,9 @@ func compare(t *testing.T, got *wire.Frame, want *meaning) {
 	if got.Flags&wire.Shared != 0 {
 		flags = append(flags, "SHARED")
 	}
+	if got.Kind == wire.Call && got.Flags&wire.Ahead != 0 {
+		flags = append(flags, "AHEAD")
+	}
 	if !slices.Equal(flags, want.Flags) || got.Flags.Encoding() != encodings[want.Encoding] {
 		t.Fatalf("flags %x, want %v %s", got.Flags, want.Flags, want.Encoding)
 	}

@@ -81,8 +81,11 @@ fn free(value: Option<&Value>) -> Json {
 
 pub(crate) fn frame_meaning(frame: &Frame) -> Result<Json, BodyError> {
     let names = [(Flags::CRITICAL, "CRITICAL"), (Flags::SHARED, "SHARED"), (Flags::MORE, "MORE")];
-    let flags: Vec<&str> =
+    let mut flags: Vec<&str> =
         names.iter().filter(|(flag, _)| frame.flags.contains(*flag)).map(|(_, name)| *name).collect();
+    if frame.kind == Kind::Call && frame.flags.contains(Flags::AHEAD) {
+        flags.push("AHEAD");
+    }
     let encoding = match frame.flags.encoding() {
         Some(Encoding::MessagePack) => "messagepack",
         Some(Encoding::Raw) => "raw",
