@@ -126,7 +126,8 @@ def test_chaos_costs_calls_but_never_the_pool() -> None:
         for thread in threads:
             thread.join(support.LIMIT_S)
             assert not thread.is_alive()
-        assert ends["lost"] > 0
+        # A call that no dead worker had begun went to another, so that none may be lost.
+        assert pool.stats()["crashed"] > 0
         support.eventually(lambda: works(pool), "it works again")
         stats = pool.stats()
         assert (stats["busy"], stats["queued"]) == (0, 0)
