@@ -45,6 +45,8 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   readonly #blocks: Blocks
   readonly #warned = new Set<string>()
   #droppedEvents = 0
+  /** What has come is taken in the loop's next turn. */
+  #isPutOff = false
 
   constructor(options: PoolOptions) {
     super()
@@ -307,7 +309,12 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
 
   /** @internal The seam has something for us. It does not say so again before that was taken. */
   [wakeUp](): void {
-    letTurn(() => this.#take())
+    // Once: what an app does in one such turn may take so long that there are answers for a second one, and others would never have theirs.
+    if (this.#isPutOff) return
+    this.#isPutOff = letTurn(() => {
+      this.#isPutOff = false
+      this.#take()
+    })
   }
 
   #take(): void {

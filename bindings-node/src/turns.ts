@@ -5,15 +5,17 @@ const LONG_MS = 4
 
 let began = 0
 
-/** Does something that has come now, or in the next turn of the loop if this one has been going on for long. */
-export function letTurn(take: () => void): void {
+/** Does something that has come now, or in the next turn of the loop if this one has been going on for long. Says whether it is put off. */
+export function letTurn(take: () => void): boolean {
   const now = performance.now()
   if (began === 0) {
     began = now
     setImmediate(end)
   }
-  if (now - began > LONG_MS) setImmediate(take)
+  const isLong = now - began > LONG_MS
+  if (isLong) setImmediate(take)
   else take()
+  return isLong
 }
 
 function end(): void {

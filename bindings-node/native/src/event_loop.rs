@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use ganger::Cork;
 use napi::sys;
@@ -58,8 +59,9 @@ type OnClosed = unsafe extern "C" fn(*mut c_void);
 /// `UV_POLL` and `UV_READABLE` of libuv 1.
 const POLL_HANDLE: c_int = 8;
 const READABLE: c_int = 1;
-/// So often JavaScript is called in one turn, before others have theirs.
+/// So often JavaScript is called in one turn, and not again once it has taken so long, before others have theirs: what it gave up is free only then.
 const ROUNDS: u32 = 16;
+const LONG: Duration = Duration::from_millis(4);
 
 impl Watch {
     /// Of the loop that runs `env`. `callback` is a function of JavaScript. None where that cannot be.
@@ -146,6 +148,7 @@ unsafe extern "C" fn on_poll(handle: *mut c_void, _status: c_int, _events: c_int
     // SAFETY: written in `new`. JavaScript may drop the watch meanwhile, but what is closed lives on until the loop's next turn, and is
     // only used by one call of this at a time.
     let context = unsafe { &mut **handle.cast::<*mut Context>() };
+    let began = Instant::now();
     for round in 0..ROUNDS {
         let turn = (context.on_readable)(round > 0);
         if !turn.go_on {
@@ -158,7 +161,7 @@ unsafe extern "C" fn on_poll(handle: *mut c_void, _status: c_int, _events: c_int
         // SAFETY: on the thread of `env`, between its turns.
         unsafe { call(context.env, context.callback) };
         drop(turn.cork);
-        if !turn.go_on || context.is_dropped.get() {
+        if !turn.go_on || context.is_dropped.get() || began.elapsed() > LONG {
             return;
         }
     }
