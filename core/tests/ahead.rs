@@ -89,6 +89,23 @@ fn a_worker_that_dies_loses_the_call_it_ran_and_no_other() {
 }
 
 #[test]
+fn a_stopped_worker_keeps_nothing_that_only_lies_before_it() {
+    let pool = pool(json!({ "workers": 2, "min_workers": 2 }));
+    until("both serve", || {
+        warmed(&pool);
+        pids(&pool).len() == 2
+    });
+    let stopped = pids(&pool)[0];
+    kill(stopped, "STOP");
+    let calls = submit_many(&pool, "echo", 200, |nth| json!(nth));
+    until("all are answered but one", || pool.stats().running + pool.stats().queued == 1);
+    kill(stopped, "CONT");
+    for (nth, receiver) in (0..).zip(&calls) {
+        assert_eq!(integer(outcome(receiver)), nth);
+    }
+}
+
+#[test]
 fn killed_from_outside_amid_a_flood_a_worker_costs_one_call_at_most() {
     const KILLS: usize = 8;
     let pool = pool(json!({ "workers": 2, "min_workers": 2 }));
