@@ -11,17 +11,23 @@ export function collectMany(): void {
 /** Where `collectMany` begins to do something. */
 export const MANY_BYTES = 32 * 1024 * 1024
 
+/** Has buffers that were found given up in the collection itself, not by a thread that has to be waited for. For processes that are ours. */
+export function giveUpAtOnce(): void {
+  process.getBuiltinModule('node:v8').setFlagsFromString('--no-concurrent-array-buffer-sweeping')
+}
+
 /** Above it, other threads are of use in a collection of everything. */
 const LARGE_HEAP = 64 * 1024 * 1024
+let isAlone = false
 
 /**
- * Has this thread alone collect, for processes that are ours. Buffers that were found are given up in the collection itself, not by a thread that
- * has to be waited for. And as V8 begins to collect everything with each view that is long, of 64 MiB and more, it wakes nobody who would take the
- * processor from the call.
+ * V8 begins to collect everything with each buffer of 64 MiB and more: from now on it wakes nobody for that who would take the processor from the call.
+ * For processes that are ours.
  */
 export function collectAlone(): void {
+  if (isAlone) return
+  isAlone = true
   const { getHeapStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
-  setFlagsFromString('--no-concurrent-array-buffer-sweeping')
   if (getHeapStatistics().used_heap_size > LARGE_HEAP) return
   // Never amid a collection that others have a part in.
   collectAll()

@@ -1,7 +1,7 @@
 // Which inputs something in this worker may still look at. Only a collection tells that nothing does, so it is seen to that there is
 // one: after an answer, when much is held; and when the worker has been idle for a while, for the rest.
 
-import { collectAll, collectAlone, collectMany, collectYoung, MANY_BYTES } from './collecting.js'
+import { collectAll, collectAlone, collectMany, collectYoung, giveUpAtOnce, MANY_BYTES } from './collecting.js'
 import type { Seq } from './protocol.js'
 
 /** The part of an arena that may lie with one worker for want of a collection. */
@@ -31,10 +31,11 @@ export class HeldViews {
     private readonly giveBack: (seq: Seq) => void,
   ) {
     this.#most = Math.min(MANY_BYTES, arenaSize / PART)
-    collectAlone()
+    giveUpAtOnce()
   }
 
   add(seq: Seq, bytes: number): void {
+    if (bytes >= MANY_BYTES) collectAlone()
     this.#held.set(seq, { bytes, told: false })
     this.#bytes += bytes
   }
