@@ -9,11 +9,15 @@ instructions() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" 2>&1 | sed -n 's/.*Collected : //p'
 }
 
-echo "| workers | calls waiting | instructions a call |"
-echo "| ---: | ---: | ---: |"
-for size in "1 0" "10 1000" "100 1000" "1000 1000" "1000 100000"; do
+echo "| workers | calls waiting | instructions a call | handed ahead |"
+echo "| ---: | ---: | ---: | ---: |"
+for size in "1 0" "2 62" "10 1000" "100 1000" "1000 1000" "1000 100000"; do
   read -r workers waiting <<<"$size"
-  few=$(instructions "$workers" "$waiting" 1000)
-  many=$(instructions "$workers" "$waiting" $((1000 + calls)))
-  echo "| $workers | $waiting | $(((many - few) / calls)) |"
+  row="| $workers | $waiting |"
+  for ahead in 0 1; do
+    few=$(instructions "$workers" "$waiting" 1000 "$ahead")
+    many=$(instructions "$workers" "$waiting" $((1000 + calls)) "$ahead")
+    row+=" $(((many - few) / calls)) |"
+  done
+  echo "$row"
 done

@@ -1,8 +1,8 @@
 //! Makes decisions, so that what they cost can be counted: `make decisions`.
 //!
-//!     decisions WORKERS WAITING CALLS
+//!     decisions WORKERS WAITING CALLS [AHEAD]
 //!
-//! So many workers are busy and so many calls wait. Then so many times a worker answers, another call takes its place, and one more
+//! So many workers are busy and so many calls wait, if AHEAD is 1 before workers that claim them. Then so many times a worker answers, another call takes its place, and one more
 //! comes in.
 
 use std::collections::VecDeque;
@@ -16,7 +16,8 @@ fn main() {
     let mut given = std::env::args().skip(1).map(|word| word.parse::<u64>().expect("a number"));
     let mut next = || given.next().expect("WORKERS WAITING CALLS");
     let (workers, waiting, calls) = (next(), next(), next());
-    let mut pool = Pool::new(u32::try_from(workers).expect("few enough"));
+    let ahead = given.next() == Some(1);
+    let mut pool = Pool::new(u32::try_from(workers).expect("few enough"), ahead);
     for _ in 0..workers + waiting {
         pool.submit();
     }
@@ -32,19 +33,23 @@ struct Pool {
     running: VecDeque<(WorkerId, CallId)>,
     last_call: u64,
     settled: u64,
+    ahead: bool,
 }
 
 impl Pool {
-    fn new(workers: u32) -> Self {
+    fn new(workers: u32, ahead: bool) -> Self {
         let scheduler = Scheduler::new(config(workers));
-        let mut pool = Self { scheduler, running: VecDeque::new(), last_call: 0, settled: 0 };
+        let mut pool = Self { scheduler, running: VecDeque::new(), last_call: 0, settled: 0, ahead };
         pool.tell(Input::Warm { workers });
         pool
     }
 
     fn submit(&mut self) {
         self.last_call += 1;
-        self.tell(Input::Submit { call: CallId(self.last_call), spec: spec() });
+        self.tell(Input::Submit {
+            call: CallId(self.last_call),
+            spec: CallSpec { ahead: self.ahead, ..spec() },
+        });
     }
 
     fn answer_oldest(&mut self) {
@@ -53,25 +58,32 @@ impl Pool {
     }
 
     fn tell(&mut self, input: Input) {
-        let now = Timestamp::from_elapsed(Duration::from_millis(self.last_call));
+        let now = Timestamp::from_elapsed(Duration::from_micros(self.last_call));
         self.scheduler.handle(now, input);
         while let Some(action) = self.scheduler.poll_action() {
             match action {
-                Action::Spawn { worker, .. } => self.tell(Input::Ready { worker }),
-                Action::Assign { worker, call, .. } => self.running.push_back((worker, call)),
+                Action::Spawn { worker, .. } => {
+                    if self.ahead {
+                        self.tell(Input::Claims { worker });
+                    }
+                    self.tell(Input::Ready { worker });
+                }
+                Action::Assign { worker, call, .. } | Action::TakeUp { worker, call } => {
+                    self.running.push_back((worker, call))
+                }
+                Action::TakeBack { worker, most } => {
+                    self.tell(Input::TakenBack { worker, asked: most, taken: most });
+                }
                 Action::Settle { settlement, .. } => {
                     self.settled += u64::from(matches!(settlement, Settlement::Answered { .. }));
                 }
-                Action::Emit(_) | Action::Admitted { .. } => {}
+                Action::Emit(_) | Action::Admitted { .. } | Action::HandAhead { .. } => {}
                 Action::Admit { .. }
                 | Action::Refuse { .. }
                 | Action::Cancel { .. }
                 | Action::Ping { .. }
                 | Action::Stop { .. }
                 | Action::Kill { .. }
-                | Action::HandAhead { .. }
-                | Action::TakeUp { .. }
-                | Action::TakeBack { .. }
                 | Action::Closed => unreachable!("nothing but calls happens here"),
             }
         }

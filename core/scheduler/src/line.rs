@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::id::CallId;
 
 /// Most calls that lie at a worker. From half of it on it is not refilled, so that several go with one write and are read with one.
-pub(crate) const LENGTH: usize = 16;
+pub(crate) const LENGTH: u32 = 16;
 /// A worker whose last call took longer gets none: what a wake-up costs is nothing beside that.
 pub(crate) const QUICK: Duration = Duration::from_micros(500);
 /// When a worker has been at one call for so long, what lies behind it is taken back.
@@ -33,8 +33,9 @@ pub(crate) struct Line {
 /// Under what a line stands in the index of all lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Listed {
-    pub(crate) hungry: Option<usize>,
-    pub(crate) laden: Option<usize>,
+    pub(crate) hungry: Option<u32>,
+    /// Of how many can be taken back: the binary logarithm, which changes less often.
+    pub(crate) laden: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -51,7 +52,7 @@ pub(crate) enum Wish {
     /// Nothing, if it can still be taken back; it is settled with this then.
     GivenUp { failure: Failure, reason: CancelReason },
     /// Nothing: its caller is settled, its worker was asked to stop it and has so long for that once it takes it up.
-    Asked { slots: u32, grace: Duration },
+    Asked { grace: Duration },
 }
 
 /// A call that was taken back may lie unread before the worker, which would take the token of the next for it. So none follows until the

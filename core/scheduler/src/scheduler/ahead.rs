@@ -18,9 +18,9 @@ use crate::worker::{Phase, Share, Worker};
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// The shortest first.
-    hungry: BTreeSet<(usize, WorkerId)>,
-    /// The fullest last.
-    laden: BTreeSet<(usize, WorkerId)>,
+    hungry: BTreeSet<(u32, WorkerId)>,
+    /// The fullest last, as far as the number of binary digits tells.
+    laden: BTreeSet<(u32, WorkerId)>,
 }
 
 impl Scheduler {
@@ -43,22 +43,23 @@ impl Scheduler {
         }
     }
 
-    /// Its worker has answered and is at the next that lies there.
-    pub(super) fn take_up(&mut self, id: WorkerId) {
+    /// A worker has answered a call of so many slots. It keeps them for the next that lies before it, which it is at by now.
+    pub(super) fn go_on(&mut self, id: WorkerId, slots: u32) {
         let Some(worker) = self.roster.worker_mut(id) else { return };
-        if !worker.running.is_empty() || !worker.asked.is_empty() {
-            return;
-        }
-        match worker.line.take_up() {
-            None => {}
-            Some((call, Wish::Asked { slots, grace })) => {
+        let is_free = worker.running.is_empty() && worker.asked.is_empty();
+        let next = if is_free { worker.line.take_up() } else { None };
+        match next {
+            None => self.placement.give_back(id, slots),
+            Some((call, Wish::Asked { grace })) => {
                 worker.asked.insert(call, Share::Slots(slots));
                 self.actions.push_back(Action::TakeUp { worker: id, call });
-                self.placement.take(id, slots);
                 self.placement.shut(id);
                 self.timers.set(TimerKey::CancelGrace(id, call), self.now.after(grace));
             }
-            Some((call, Wish::Answer | Wish::GivenUp { .. })) => self.begin_lying(id, call),
+            Some((call, Wish::Answer | Wish::GivenUp { .. })) => {
+                worker.running.insert(call, Share::Slots(slots));
+                self.begin_lying(id, call);
+            }
         }
         self.list(id);
     }
@@ -138,10 +139,7 @@ impl Scheduler {
     pub(super) fn list(&mut self, id: WorkerId) {
         let Some(worker) = self.roster.worker_mut(id) else { return };
         let Listed { hungry, laden } = worker.line.listed;
-        let next = Listed {
-            hungry: appetite(worker),
-            laden: Some(worker.line.takeable()).filter(|takeable| *takeable > 0),
-        };
+        let next = Listed { hungry: appetite(worker), laden: worker.line.takeable().checked_ilog2() };
         worker.line.listed = next;
         relist(&mut self.lines.hungry, id, hungry, next.hungry);
         relist(&mut self.lines.laden, id, laden, next.laden);
@@ -183,15 +181,10 @@ impl Scheduler {
 
     fn begin_lying(&mut self, worker: WorkerId, id: CallId) {
         self.leave_queue(id, worker);
-        let call = &self.calls[&id];
-        let slots = call.spec.slots;
-        if let Some(span) = call.spec.timeout {
+        if let Some(span) = self.calls[&id].spec.timeout {
             self.timers.set(TimerKey::Timeout(id), self.now.after(span));
         }
-        self.placement.take(worker, slots);
         self.actions.push_back(Action::TakeUp { worker, call: id });
-        let holder = self.roster.worker_mut(worker).expect("it was there a line ago");
-        holder.running.insert(id, Share::Slots(slots));
     }
 
     fn leave_queue(&mut self, id: CallId, worker: WorkerId) {
@@ -224,7 +217,7 @@ impl Scheduler {
             }
             self.queue.remove(id);
             let call = self.calls.remove(&id).expect("a waiting call is known");
-            self.rewish(worker, id, Wish::Asked { slots: call.spec.slots, grace: call.spec.cancel_grace });
+            self.rewish(worker, id, Wish::Asked { grace: call.spec.cancel_grace });
             self.ask_to_stop(worker, id, reason);
             self.settle(id, call, failure);
         }
@@ -238,9 +231,8 @@ impl Scheduler {
 
     fn even_out(&mut self) {
         // Where they go is decided when it is known what was taken.
-        if let Some(&(takeable, worker)) = self.lines.laden.last() {
-            let room = usize::try_from(self.placement.room()).unwrap_or(usize::MAX);
-            self.take_back(worker, takeable.min(room));
+        if let Some(&(_, worker)) = self.lines.laden.last() {
+            self.take_back(worker, usize::try_from(self.placement.room()).unwrap_or(usize::MAX));
         }
     }
 
@@ -257,20 +249,16 @@ impl Scheduler {
 }
 
 /// How many calls lie at a worker that should get more; none: it should not.
-fn appetite(worker: &Worker) -> Option<usize> {
-    let (line, length) = (&worker.line, worker.line.len());
+fn appetite(worker: &Worker) -> Option<u32> {
+    let line = &worker.line;
+    let length = u32::try_from(line.len()).expect("a line is short");
     let busy = worker.running.len() == 1 && worker.asked.is_empty() && worker.batches.is_empty();
     let serves = matches!(worker.phase, Phase::Ready { .. }) && worker.pinned.is_empty();
     let wants = length <= LENGTH / 2 || (length < LENGTH && line.listed.hungry.is_some());
     (line.is_open() && busy && serves && wants).then_some(length)
 }
 
-fn relist(
-    index: &mut BTreeSet<(usize, WorkerId)>,
-    worker: WorkerId,
-    before: Option<usize>,
-    after: Option<usize>,
-) {
+fn relist(index: &mut BTreeSet<(u32, WorkerId)>, worker: WorkerId, before: Option<u32>, after: Option<u32>) {
     if before == after {
         return;
     }

@@ -154,23 +154,21 @@ impl Scheduler {
             if let Some(since) = call.running_since() {
                 holder.line.quick = self.now.since(since) < QUICK;
             }
-            self.placement.give_back(worker, slots);
             self.backoff.reset();
             self.timers.clear(TimerKey::StartBackoff);
-            self.clear_clocks(id);
+            self.clear_clocks(id, &call.spec);
             self.counters.answered += 1;
             let settlement = Settlement::Answered { attempts: call.attempts };
             self.actions.push_back(Action::Settle { call: id, settlement });
-            self.take_up(worker);
+            self.go_on(worker, slots);
             // After the caller has its answer: the worker may leave now.
             self.rest(worker);
         } else if let Some(share) = holder.asked.remove(&id) {
             holder.answered += 1;
             holder.line.answered(id);
             let slots = holder.give_back(share);
-            self.placement.give_back(worker, slots);
             self.timers.clear(TimerKey::CancelGrace(worker, id));
-            self.take_up(worker);
+            self.go_on(worker, slots);
             self.serve_again(worker);
             self.rest(worker);
         }
@@ -224,7 +222,7 @@ impl Scheduler {
 
     /// Ends a call without an answer. The call is already out of every list.
     pub(super) fn settle(&mut self, id: CallId, call: Call, failure: Failure) {
-        self.clear_clocks(id);
+        self.clear_clocks(id, &call.spec);
         match failure {
             Failure::Cancelled => self.counters.cancelled += 1,
             Failure::QueueFull { .. }
@@ -285,11 +283,17 @@ impl Scheduler {
         self.calls.len() - self.queue.len() - self.lobby.len()
     }
 
-    fn clear_clocks(&mut self, id: CallId) {
-        self.timers.clear(TimerKey::FullTimeout(id));
-        self.timers.clear(TimerKey::QueueTimeout(id));
-        self.timers.clear(TimerKey::Timeout(id));
-        self.timers.clear(TimerKey::Deadline(id));
+    /// Those that were set: to look for one that was not costs as much.
+    fn clear_clocks(&mut self, id: CallId, spec: &CallSpec) {
+        let may_be_set = [
+            (self.config.when_full != WhenFull::Reject, TimerKey::FullTimeout(id)),
+            (spec.queue_timeout.is_some(), TimerKey::QueueTimeout(id)),
+            (spec.timeout.is_some(), TimerKey::Timeout(id)),
+            (spec.deadline.is_some(), TimerKey::Deadline(id)),
+        ];
+        for (_, key) in may_be_set.into_iter().filter(|(may_be_set, _)| *may_be_set) {
+            self.timers.clear(key);
+        }
     }
 }
 
