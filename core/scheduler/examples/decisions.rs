@@ -57,17 +57,19 @@ impl Pool {
         self.tell(Input::Answered { worker, call });
     }
 
+    fn start(&mut self, worker: WorkerId) {
+        if self.ahead {
+            self.tell(Input::Claims { worker });
+        }
+        self.tell(Input::Ready { worker });
+    }
+
     fn tell(&mut self, input: Input) {
         let now = Timestamp::from_elapsed(Duration::from_micros(self.last_call));
         self.scheduler.handle(now, input);
         while let Some(action) = self.scheduler.poll_action() {
             match action {
-                Action::Spawn { worker, .. } => {
-                    if self.ahead {
-                        self.tell(Input::Claims { worker });
-                    }
-                    self.tell(Input::Ready { worker });
-                }
+                Action::Spawn { worker, .. } => self.start(worker),
                 Action::Assign { worker, call, .. } | Action::TakeUp { worker, call } => {
                     self.running.push_back((worker, call))
                 }
