@@ -93,8 +93,7 @@ func (s *Session) receiveNumbered(frame wire.Frame) error {
 		s.send(wire.Frame{Kind: wire.Pong, Seq: frame.Seq})
 		return nil
 	case s.turns.claims != nil:
-		s.turns.line = append(s.turns.line, &frame)
-		return s.takeTurns()
+		return s.lineUp(&frame)
 	default:
 		return s.takeUp(&frame)
 	}

@@ -139,3 +139,26 @@ func TestTheNearestNameIsFoundAndAFarOneIsNot(t *testing.T) {
 		}
 	}
 }
+
+type noClaims struct{}
+
+func (noClaims) Claim() bool { return false }
+
+// The host may hear an answer, and send the next call, before the goroutine that wrote the answer notes that it has.
+func TestWhatBelongsToACallIsNotLostIfTheAnswerBeforeItIsNotNotedYet(t *testing.T) {
+	s := served(t, 1<<30)
+	s.readers["add"] = true
+	s.ClaimFrom(noClaims{})
+	s.Receive(wire.Data, call(1, 0, "\x01"))
+	s.Return(1, wire.MessagePack, []byte{0xc0})
+	if s.NewAnswers() != 1 {
+		t.Fatal("no answer that has to be written")
+	}
+	s.Effects = nil
+	s.Receive(wire.Data, call(2, 0, "\x01"))
+	s.Receive(wire.Data, wire.Frame{Kind: wire.Input, Seq: 2, Payload: []byte{1}})
+	s.Receive(wire.Data, wire.Frame{Kind: wire.InputEnd, Seq: 2})
+	wants[Run](t, s)
+	wants[Input](t, s)
+	wants[InputEnd](t, s)
+}

@@ -8,8 +8,8 @@ type Claims interface {
 	Claim() bool
 }
 
-// turns says whose turn it is (R62): calls that were handed over ahead wait in a line, with what comes behind them, and
-// each is taken up when the answer to the one before it is written.
+// turns says whose turn it is (R62): calls that were handed over ahead wait in a line, and each is taken up when the
+// answer to the one before it is written.
 type turns struct {
 	// claims are nil if the host hands nothing over ahead: every call begins when it comes.
 	claims Claims
@@ -55,17 +55,27 @@ func (s *Session) waits(seq uint64) bool {
 	return false
 }
 
-// takeTurns begins whatever may. Without AHEAD a call comes only when nothing is before it, or what was has been taken
-// back: it never waits for one that runs.
+// lineUp takes a call that has come. Without AHEAD its turn has come with it: the host has heard the answer to every
+// call before it, whether that was noted here or not, or has taken the call back. And what belongs to it may follow at
+// once.
+func (s *Session) lineUp(call *wire.Frame) error {
+	if call.Flags&wire.Ahead != 0 {
+		s.turns.line = append(s.turns.line, call)
+		return s.takeTurns()
+	}
+	for _, takenBack := range s.turns.line {
+		delete(s.early, takenBack.Seq)
+	}
+	s.turns.line = nil
+	return s.takeUp(call)
+}
+
+// takeTurns begins whatever may.
 func (s *Session) takeTurns() error {
-	for s.turns.unwritten == 0 && len(s.turns.line) > 0 {
+	for s.turns.unwritten == 0 && len(s.running) == 0 && !s.chunks.HoldCalls() && len(s.turns.line) > 0 {
 		call := s.turns.line[0]
-		isAhead := call.Flags&wire.Ahead != 0
-		if isAhead && (len(s.running) > 0 || s.chunks.HoldCalls()) {
-			break
-		}
 		s.turns.line = s.turns.line[1:]
-		if isAhead && !s.turns.claims.Claim() {
+		if !s.turns.claims.Claim() {
 			delete(s.early, call.Seq)
 		} else if err := s.takeUp(call); err != nil {
 			return err

@@ -92,6 +92,26 @@ fn a_call_whose_chunks_are_under_way_ends_before_a_stop_does() {
     Player::new(&functions).play("a stop amid chunks", &steps);
 }
 
+/// The host may hear an answer, and send the next call, before the thread that wrote the answer notes that it has.
+#[test]
+fn what_belongs_to_a_call_is_not_lost_if_the_answer_before_it_is_not_noted_yet() {
+    let mut player = Player::new(&json!({ "functions": ["sum"], "steps": [] }));
+    let message = |lane: &str, kind: &str, seq: u64, body: Json| json!({ "lane": lane, "kind": kind, "seq": seq, "body": body, "payload": 0 });
+    player.receive(&message("control", "WELCOME", 0, json!({ "version": 1 })));
+    player.session.claims_from(Box::new(Arc::clone(&player.tokens)));
+    player.session.loaded(vec![contract("sum")]);
+    player.receive(&message("data", "CALL", 1, json!({ "function": "sum" })));
+    player.session.finish(1, Outcome::Result(Encoding::MessagePack, Bytes::from_static(b"\xc0")));
+    assert_eq!(player.session.new_answers(), 1, "and nobody tells that it is written");
+    player.session.effects.clear();
+    player.receive(&message("data", "CALL", 2, json!({ "function": "sum" })));
+    player.receive(&message("data", "INPUT", 2, json!(null)));
+    player.receive(&message("data", "INPUT_END", 2, json!(null)));
+    let names: Vec<String> = player.session.effects.iter().map(|effect| format!("{effect:?}")).collect();
+    let begins = |nth: usize, name: &str| names.get(nth).is_some_and(|effect| effect.starts_with(name));
+    assert!(begins(0, "Run") && begins(1, "Input") && begins(2, "InputEnd"), "{names:?}");
+}
+
 impl Player {
     fn new(transcript: &Json) -> Self {
         let shared = &transcript["steps"][0]["send"]["body"]["shared_memory"];

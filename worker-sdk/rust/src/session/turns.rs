@@ -1,5 +1,5 @@
-//! Whose turn it is (R62): calls that were handed over ahead wait in a line, with what comes behind them, and each is
-//! taken up when the answer to the one before it is written.
+//! Whose turn it is (R62): calls that were handed over ahead wait in a line, and each is taken up when the answer to the
+//! one before it is written.
 
 use std::collections::VecDeque;
 
@@ -70,25 +70,24 @@ impl Session {
         }
     }
 
-    /// A call has come, and may have to wait.
+    /// A call has come. Without AHEAD its turn has come with it: the host has heard the answer to every call before it,
+    /// whether that was noted here or not, or has taken the call back. And what belongs to it may follow at once.
     pub(super) fn line_up(&mut self, call: Frame) -> Result<(), String> {
         self.highest = call.seq;
-        self.turns.line.push_back(call);
-        self.take_turns()
+        if call.flags.contains(Flags::AHEAD) {
+            self.turns.line.push_back(call);
+            return self.take_turns();
+        }
+        for taken_back in self.turns.line.drain(..) {
+            self.early.remove(&taken_back.seq);
+        }
+        self.take_up(call)
     }
 
-    /// Without AHEAD a call comes only when nothing is before it, or what was has been taken back: it never waits for
-    /// one that runs.
     fn take_turns(&mut self) -> Result<(), String> {
-        while self.turns.unwritten == 0
-            && let Some(first) = self.turns.line.front()
-        {
-            let is_ahead = first.flags.contains(Flags::AHEAD);
-            if is_ahead && !(self.running.is_empty() && self.assembler.is_idle()) {
-                break;
-            }
+        while self.turns.unwritten == 0 && self.running.is_empty() && self.assembler.is_idle() {
             let Some(call) = self.turns.line.pop_front() else { break };
-            if is_ahead && !self.turns.claims.as_ref().is_some_and(|claims| claims.claim()) {
+            if !self.turns.claims.as_ref().is_some_and(|claims| claims.claim()) {
                 self.early.remove(&call.seq);
             } else {
                 self.take_up(call)?;
