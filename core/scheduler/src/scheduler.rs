@@ -40,7 +40,8 @@ pub struct Scheduler {
     config: Config,
     now: Timestamp,
     phase: PoolPhase,
-    calls: BTreeMap<CallId, Call>,
+    /// Boxed: they are large, and the map moves them as it grows and shrinks.
+    calls: BTreeMap<CallId, Box<Call>>,
     queue: Queue,
     lobby: Lobby,
     affinity: Affinity,

@@ -4,7 +4,7 @@
 //! the gate hears nothing, so that the IO thread sleeps. A thread that has got its answer leaves the gate shut, for it will be back soon;
 //! a watchman opens it again when for a moment nobody came.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -31,7 +32,7 @@ pub(crate) struct Reactor {
     pub(super) sets: OnceLock<Arc<Sets>>,
     /// Held by who waits for the lanes, reads them, or changes who does.
     lead: Mutex<Lead>,
-    sources: Mutex<HashMap<u64, Arc<dyn Source>>>,
+    sources: Mutex<FxHashMap<u64, Arc<dyn Source>>>,
     last_number: AtomicU64,
     /// Threads that sleep until the lead is free.
     followers: Mutex<VecDeque<Arc<Seat>>>,
@@ -256,7 +257,7 @@ impl Reactor {
         }
     }
 
-    fn sources(&self) -> MutexGuard<'_, HashMap<u64, Arc<dyn Source>>> {
+    fn sources(&self) -> MutexGuard<'_, FxHashMap<u64, Arc<dyn Source>>> {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,6 @@
 //! The pool's books: the scheduler, and beside it what it must not see — payloads, callers, links, processes.
+//!
+//! What goes by numbers of the pool's own is found by a quick hash. Names come from outside, and have one that nobody can play with.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -8,6 +10,7 @@ use ganger_protocol::message::Contract;
 use ganger_scheduler::{
     CallId, Config, Heard, Input as News, Scheduler, Timestamp, WhenFull as WhenQueueFull, WorkerId,
 };
+use rustc_hash::FxHashMap;
 use tokio::sync::{Notify, oneshot};
 
 use super::Aftermath;
@@ -32,8 +35,8 @@ use crate::stream::{Supply, Unread};
 pub(crate) struct Books {
     pub(crate) scheduler: Scheduler,
     pub(super) recorder: Recorder,
-    pub(crate) calls: HashMap<CallId, PendingCall>,
-    pub(crate) crew: HashMap<WorkerId, Member>,
+    pub(crate) calls: FxHashMap<CallId, PendingCall>,
+    pub(crate) crew: FxHashMap<WorkerId, Member>,
     pub(crate) latencies: Latencies,
     pub(super) tally: Tally,
     /// Why the last start failed that did.
@@ -48,7 +51,7 @@ pub(crate) struct Books {
     /// What has changed, while the scheduler is being told of it.
     pub(crate) changed_files: Vec<String>,
     pub(super) pool: Arc<str>,
-    pub(super) attachments: HashMap<u64, Lanes>,
+    pub(super) attachments: FxHashMap<u64, Lanes>,
     /// The answer that the news being told is about; taken when the scheduler settles its call.
     pub(super) answer: Option<(CallId, Outcome)>,
     /// What a call that is being cancelled is settled with.
@@ -111,9 +114,9 @@ pub(crate) struct Member {
     /// Rises with every call written; 0 is about no call.
     pub(crate) last_seq: u64,
     /// Calls that it has not answered.
-    pub(crate) in_flight: HashMap<u64, InFlight>,
+    pub(crate) in_flight: FxHashMap<u64, InFlight>,
     /// Functions of the calls that it was asked to stop, should one of them be its end.
-    pub(crate) asked: HashMap<CallId, Arc<str>>,
+    pub(crate) asked: FxHashMap<CallId, Arc<str>>,
     pub(crate) born_at: Timestamp,
     /// How it broke the protocol, if it did.
     pub(crate) violation: Option<String>,
@@ -163,7 +166,7 @@ pub(crate) struct Obituary {
     /// Why it was never ready, if it was not.
     pub(crate) start_failure: Option<Arc<Error>>,
     /// Functions of the calls that it had been asked to stop.
-    pub(crate) asked: HashMap<CallId, Arc<str>>,
+    pub(crate) asked: FxHashMap<CallId, Arc<str>>,
 }
 
 impl Books {
@@ -172,8 +175,8 @@ impl Books {
         Self {
             scheduler: Scheduler::new(config.clone()),
             recorder: Recorder::new(config),
-            calls: HashMap::new(),
-            crew: HashMap::new(),
+            calls: FxHashMap::default(),
+            crew: FxHashMap::default(),
             latencies: Latencies::new(),
             tally: Tally::default(),
             last_start_failure: None,
@@ -184,7 +187,7 @@ impl Books {
             memory_limit: options.memory_limit,
             changed_files: Vec::new(),
             pool: options.name.as_str().into(),
-            attachments: HashMap::new(),
+            attachments: FxHashMap::default(),
             answer: None,
             instead: None,
             obituary: None,
@@ -300,8 +303,8 @@ impl Member {
             process,
             handshake: Handshake::Silent,
             last_seq: 0,
-            in_flight: HashMap::new(),
-            asked: HashMap::new(),
+            in_flight: FxHashMap::default(),
+            asked: FxHashMap::default(),
             born_at,
             violation: None,
             start_error: None,

@@ -19,7 +19,8 @@ const PICKLED: &str = "ganger.run";
 impl Shared {
     pub(super) fn spec(&self, asked: &Call, books: &Books, has_streams: bool) -> CallSpec {
         let (pool, call) = (&self.options, &asked.options);
-        let declared = books.declaration(asked);
+        let contract = books.contract(&asked.function);
+        let declared = declaration(asked, contract);
         let or = |limit: Option<Limit>, default| limit.map_or(default, Limit::duration);
         CallSpec {
             bytes: asked.input.payload.len() as u64,
@@ -40,7 +41,7 @@ impl Shared {
             exclusive: declared.exclusive,
             pinned: None,
             batch: declared.batch.map(Box::new),
-            ahead: may_lie(asked, has_streams) && books.needs_no_end(&asked.function),
+            ahead: may_lie(asked, has_streams) && (reads_no_inputs(contract) || &*asked.function == PICKLED),
         }
     }
 }
@@ -58,7 +59,7 @@ impl Books {
             .calls
             .iter()
             .filter(|(_, pending)| self.contract(&pending.call.function).is_some())
-            .map(|(id, pending)| (*id, self.declaration(&pending.call)))
+            .map(|(id, pending)| (*id, declaration(&pending.call, self.contract(&pending.call.function))))
             .collect();
         for (call, declaration) in open {
             self.tell(now, News::Declare { call, declaration }, aftermath);
@@ -73,12 +74,7 @@ impl Books {
 
     /// Whether a worker said that this function reads no input stream.
     pub(crate) fn reads_no_inputs(&self, function: &str) -> bool {
-        self.contract(function).is_some_and(|contract| contract.inputs.is_none())
-    }
-
-    /// Whether a call of this function is whole with its input. Of one that is not known it may not be.
-    fn needs_no_end(&self, function: &str) -> bool {
-        self.reads_no_inputs(function) || function == PICKLED
+        reads_no_inputs(self.contract(function))
     }
 
     /// Calls that were made with an input stream before it was known that their functions read none.
@@ -94,30 +90,34 @@ impl Books {
             self.give_up(call, Some(Box::new(Error::reads_no_inputs(&function))), now, aftermath);
         }
     }
+}
 
-    /// What the call says for itself, else what its function says.
-    fn declaration(&self, asked: &Call) -> Declaration {
-        let contract = self.contract(&asked.function);
-        let options: &CallOptions = &asked.options;
-        Declaration {
-            idempotent: options
-                .idempotent
-                .unwrap_or_else(|| contract.is_some_and(|contract| contract.idempotent)),
-            timeout: match options.timeout {
-                Some(limit) => limit.duration(),
-                None => contract.and_then(|contract| contract.timeout_ms).map(Duration::from_millis),
-            },
-            slots: options.slots.map(|slots| slots.get()).or(contract.map(|contract| contract.slots)),
-            exclusive: match options.exclusive {
-                Some(Exclusive::Node | Exclusive::Worker) => true,
-                None => contract.is_some_and(|contract| match contract.exclusive {
-                    Some(Declared::Node | Declared::Worker) => true,
-                    None => false,
-                }),
-            },
-            batch: contract.and_then(batch),
-        }
+/// What the call says for itself, else what its function says.
+fn declaration(asked: &Call, contract: Option<&Contract>) -> Declaration {
+    let options: &CallOptions = &asked.options;
+    Declaration {
+        idempotent: options
+            .idempotent
+            .unwrap_or_else(|| contract.is_some_and(|contract| contract.idempotent)),
+        timeout: match options.timeout {
+            Some(limit) => limit.duration(),
+            None => contract.and_then(|contract| contract.timeout_ms).map(Duration::from_millis),
+        },
+        slots: options.slots.map(|slots| slots.get()).or(contract.map(|contract| contract.slots)),
+        exclusive: match options.exclusive {
+            Some(Exclusive::Node | Exclusive::Worker) => true,
+            None => contract.is_some_and(|contract| match contract.exclusive {
+                Some(Declared::Node | Declared::Worker) => true,
+                None => false,
+            }),
+        },
+        batch: contract.and_then(batch),
     }
+}
+
+/// Of a function that is not known it is not known either.
+fn reads_no_inputs(contract: Option<&Contract>) -> bool {
+    contract.is_some_and(|contract| contract.inputs.is_none())
 }
 
 /// Calls by either of a function's names go together: its contract has one.

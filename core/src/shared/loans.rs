@@ -1,11 +1,11 @@
 //! What of shared memory a worker and the host have lent each other.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use ganger_protocol::message::SharedMemory;
 use ganger_protocol::{Arena, Encoding, Flags, Frame, Reference};
+use rustc_hash::FxHashMap;
 
 use crate::arena::{Block, InputArena, ResultArena, SHARED_MEMORY_THRESHOLD};
 use crate::call::{Input, Place};
@@ -28,7 +28,7 @@ pub(crate) struct Loans {
 
 /// Blocks of the input arena that a worker may look at, by the number of their call: its input first, then items of its input stream.
 #[derive(Debug, Default)]
-struct Lent(Mutex<HashMap<u64, Vec<Block>>>);
+struct Lent(Mutex<FxHashMap<u64, Vec<Block>>>);
 
 /// Lends items of input streams to a worker, without the pool's lock.
 #[derive(Clone, Debug, Default)]
@@ -149,7 +149,7 @@ impl Lender {
 }
 
 impl Lent {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Vec<Block>>> {
+    fn lock(&self) -> MutexGuard<'_, FxHashMap<u64, Vec<Block>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::Scheduler;
 use crate::action::{Action, CancelReason};
-use crate::call::{Call, CallState};
+use crate::call::CallState;
 use crate::failure::Failure;
 use crate::id::{CallId, WorkerId};
 use crate::line::{LENGTH, LINGER, Listed, Wish};
@@ -104,8 +104,11 @@ impl Scheduler {
         if worker.line.takeable() == 0 {
             return;
         }
-        let since =
-            worker.running.keys().filter_map(|call| self.calls.get(call)).find_map(Call::running_since);
+        let since = worker
+            .running
+            .keys()
+            .filter_map(|call| self.calls.get(call))
+            .find_map(|call| call.running_since());
         match since.map(|since| since.after(LINGER)).filter(|due| *due > self.now) {
             Some(due) => self.timers.set(TimerKey::Linger(id), due),
             None => {
@@ -200,7 +203,7 @@ impl Scheduler {
             Wish::GivenUp { failure, .. } => {
                 self.queue.remove(id);
                 let call = self.calls.remove(&id).expect("it was there a line ago");
-                self.settle(id, call, failure);
+                self.settle(id, &call, failure);
             }
             Wish::Answer | Wish::Asked { .. } => self.queue.recover(id),
         }
@@ -219,7 +222,7 @@ impl Scheduler {
             let call = self.calls.remove(&id).expect("a waiting call is known");
             self.rewish(worker, id, Wish::Asked { grace: call.spec.cancel_grace });
             self.ask_to_stop(worker, id, reason);
-            self.settle(id, call, failure);
+            self.settle(id, &call, failure);
         }
     }
 

@@ -30,7 +30,7 @@ impl Scheduler {
                     self.timers.set(TimerKey::FullTimeout(id), self.now.after(span));
                 }
             }
-            Err(failure) => return self.settle(id, call, failure),
+            Err(failure) => return self.settle(id, &call, failure),
         }
         if let Some(span) = call.spec.queue_timeout {
             self.timers.set(TimerKey::QueueTimeout(id), self.now.after(span));
@@ -38,7 +38,7 @@ impl Scheduler {
         if let Some(span) = call.spec.deadline {
             self.timers.set(TimerKey::Deadline(id), self.now.after(span));
         }
-        self.calls.insert(id, call);
+        self.calls.insert(id, Box::new(call));
     }
 
     /// The function of a call has said what it is like, after the call was made. An attempt that runs keeps its slots and its
@@ -58,7 +58,7 @@ impl Scheduler {
                 self.lobby.leave(id);
                 self.take_out(id, call.spec.pinned);
                 let failure = Failure::TooManySlots { slots, concurrency: self.config.concurrency };
-                return self.settle(id, call, failure);
+                return self.settle(id, &call, failure);
             }
             CallState::Waiting | CallState::InLobby => {
                 call.spec.slots = slots;
@@ -124,8 +124,8 @@ impl Scheduler {
     }
 
     pub(super) fn attempt_timeout(&mut self, id: CallId) {
-        let Some(Call { state: CallState::Running { since, .. }, .. }) = self.calls.get(&id) else { return };
-        let ran = self.now.since(*since);
+        let Some(since) = self.calls.get(&id).and_then(|call| call.running_since()) else { return };
+        let ran = self.now.since(since);
         self.give_up(id, Failure::Timeout { ran }, CancelReason::Timeout);
     }
 
@@ -176,7 +176,7 @@ impl Scheduler {
 
     /// Settles a call whose caller waits no longer, and asks its worker to stop it.
     fn give_up(&mut self, id: CallId, failure: Failure, reason: CancelReason) {
-        if let Some(&Call { state: CallState::Lying { worker }, .. }) = self.calls.get(&id) {
+        if let Some(&CallState::Lying { worker }) = self.calls.get(&id).map(|call| &call.state) {
             return self.give_up_lying(worker, id, failure, reason);
         }
         let Some(call) = self.calls.remove(&id) else { return };
@@ -188,7 +188,7 @@ impl Scheduler {
             CallState::Lying { .. } => unreachable!("it was looked for a line ago"),
             CallState::Running { worker, .. } => self.begin_grace(worker, id, &call, reason),
         }
-        self.settle(id, call, failure);
+        self.settle(id, &call, failure);
     }
 
     /// A waiting call stands in the queue, or at the worker that it is for.
@@ -221,7 +221,7 @@ impl Scheduler {
     }
 
     /// Ends a call without an answer. The call is already out of every list.
-    pub(super) fn settle(&mut self, id: CallId, call: Call, failure: Failure) {
+    pub(super) fn settle(&mut self, id: CallId, call: &Call, failure: Failure) {
         self.clear_clocks(id, &call.spec);
         match failure {
             Failure::Cancelled => self.counters.cancelled += 1,

@@ -50,7 +50,7 @@ impl Scheduler {
             self.queue.remove(id);
             self.lobby.leave(id);
             let call = self.calls.remove(&id).expect("it was listed a line ago");
-            self.settle(id, call, Failure::PoolClosed);
+            self.settle(id, &call, Failure::PoolClosed);
         }
         for worker in self.roster.ids() {
             if let Some(holder) = self.roster.worker_mut(worker) {

@@ -190,12 +190,12 @@ impl Scheduler {
         while let Some(id) = self.queue.first() {
             self.queue.remove(id);
             let call = self.calls.remove(&id).expect("a waiting call is known");
-            self.settle(id, call, Failure::StartFailed);
+            self.settle(id, &call, Failure::StartFailed);
         }
         while let Some(id) = self.lobby.first() {
             self.lobby.leave(id);
             let call = self.calls.remove(&id).expect("a call in the lobby is known");
-            self.settle(id, call, Failure::StartFailed);
+            self.settle(id, &call, Failure::StartFailed);
         }
     }
 

@@ -132,7 +132,7 @@ impl Scheduler {
         self.pinned_to.remove(&id);
         for call in worker.pinned {
             let pinned = self.calls.remove(&call).expect("a waiting call is known");
-            self.settle(call, pinned, Failure::WorkerDied { worker: id, cause });
+            self.settle(call, &pinned, Failure::WorkerDied { worker: id, cause });
         }
     }
 
@@ -147,7 +147,7 @@ impl Scheduler {
         let (place, slots, pinned) = (place(call), call.spec.slots, call.spec.pinned);
         if let Some(worker) = pinned {
             let call = self.calls.remove(&id).expect("it was there a line ago");
-            return self.settle(id, call, Failure::WorkerDied { worker, cause });
+            return self.settle(id, &call, Failure::WorkerDied { worker, cause });
         }
         self.queue.push_returned(id, place, slots);
     }
@@ -168,7 +168,7 @@ impl Scheduler {
             }
             AfterLoss::Fail => {
                 let call = self.calls.remove(&id).expect("it was there a line ago");
-                self.settle(id, call, Failure::WorkerDied { worker, cause });
+                self.settle(id, &call, Failure::WorkerDied { worker, cause });
             }
         }
     }
