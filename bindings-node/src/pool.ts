@@ -18,7 +18,7 @@ import { Blocks, empty, lookForGone } from './memory.js'
 import { type NativeInputs, NativePool } from './native.js'
 import { optionsJson } from './options.js'
 import { resultOf, workerOutcomes } from './outcomes.js'
-import { type PendingCall, PendingCalls } from './pending.js'
+import { type PendingCall, PendingCalls, pendingCall } from './pending.js'
 import { type UncheckedWorkers, workersProxy } from './proxy.js'
 import { Reader } from './reader.js'
 import { unwatchAbort, watchAbort } from './signals.js'
@@ -214,9 +214,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     const outcome = new Promise<unknown>((resolve) => {
       settle = resolve
     })
-    const onProgress = options?.onProgress ?? undefined
-    const nothing = { onAbort: undefined, reason: undefined, feed: undefined, broken: undefined }
-    const pending: PendingCall = { fn, settle, id: 0, signal, onProgress, ...nothing }
+    const pending = pendingCall(fn, settle, signal, options?.onProgress ?? undefined)
     try {
       this.#begin(pending, input, options)
     } catch (error) {
@@ -247,11 +245,11 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   }
 
   #hand(call: PendingCall, ticket: number, source: Source | undefined, made: Made): void {
-    const beside = { ticket, inputs: source !== undefined, progress: call.onProgress !== undefined }
-    if (!beside.inputs && !beside.progress) {
+    if (source === undefined && call.onProgress === undefined) {
       call.id = this.#native.submit(ticket, ...made)
       return
     }
+    const beside = { ticket, inputs: source !== undefined, progress: call.onProgress !== undefined }
     const [id, inputs] = this.#native.submitWith(beside, ...made)
     call.id = id
     call.feed = this.#feed(source, inputs, ticket, call)
