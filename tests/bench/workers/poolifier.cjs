@@ -5,4 +5,7 @@ const { createRequire } = require('node:module')
 const { ClusterWorker, ThreadWorker } = createRequire(process.env.BENCH_PEERS)('poolifier')
 const functions = require('../functions.mjs')
 
-module.exports = new (cluster.isWorker ? ClusterWorker : ThreadWorker)({ ...functions })
+// It takes functions alone, and refuses to begin with anything else.
+const alone = Object.entries(functions).filter(([, exported]) => typeof exported === 'function')
+
+module.exports = new (cluster.isWorker ? ClusterWorker : ThreadWorker)(Object.fromEntries(alone))
