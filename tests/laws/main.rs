@@ -5,6 +5,7 @@ mod faults;
 mod licences;
 mod names;
 mod purity;
+mod rooms;
 mod safety;
 mod sizes;
 mod tree;
