@@ -13,6 +13,8 @@ use crate::worker::{Leaving, Origin, Phase, Worker};
 
 /// After a replacement could not start, so long no other is tried.
 const PAUSE: Duration = Duration::from_secs(60);
+/// So many replacements in a row may be killed by somebody else while they start before there is a pause.
+const FOREIGN_KILLS_FORGIVEN: u32 = 20;
 
 /// Who is to be replaced, and what stands in the way.
 #[derive(Debug, Default)]
@@ -145,7 +147,9 @@ impl Scheduler {
         }
         let pauses = match how {
             None => false,
-            Some(BadStart::KilledFromOutside) => !self.recycling.foreign_kills.forgive(),
+            Some(BadStart::KilledFromOutside { .. }) => {
+                !self.recycling.foreign_kills.forgive(self.now, FOREIGN_KILLS_FORGIVEN)
+            }
             Some(BadStart::Failed | BadStart::DiedAtWork) => true,
         };
         if pauses && self.phase.accepts_calls() {

@@ -238,7 +238,7 @@ impl Scheduler {
             ExitReason::Crash | ExitReason::StartFailed
                 if !ours && early && exit == Exit::Signal(SIGKILL) =>
             {
-                Some(BadStart::KilledFromOutside)
+                Some(BadStart::KilledFromOutside { at_work: had_calls })
             }
             ExitReason::StartFailed => Some(BadStart::Failed),
             // Killed for a call that would not stop: the worker had started well, its replacement is wanted at once.

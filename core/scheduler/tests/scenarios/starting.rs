@@ -74,7 +74,8 @@ fn a_finished_call_resets_the_backoff() {
 
 #[test]
 fn four_workers_that_cannot_start_try_no_more_than_a_handful_in_5_seconds() {
-    for start in [fails(), Start::NotStarted, Start::ReadyThenDies(ms(1), ms(1), Exit::Code(1))] {
+    let killed = Start::DiesAfter(ms(1), Exit::Signal(9));
+    for start in [fails(), killed, Start::NotStarted, Start::ReadyThenDies(ms(1), ms(1), Exit::Code(1))] {
         let mut simulator = Simulator::new(Config { workers: 4, ..config() });
         simulator.script_starts([start; 100]);
         for _ in 0..100 {
@@ -136,22 +137,53 @@ fn kills_from_outside_are_forgiven_and_the_pool_fills_up_at_once() {
 }
 
 #[test]
-fn a_machine_that_kills_every_start_is_not_hammered_for_ever() {
-    let mut simulator = Simulator::new(Config { workers: 4, ..config() });
-    simulator.script_starts([Start::DiesAfter(ms(1), Exit::Signal(9)); 1_000]);
-    for _ in 0..1_000 {
-        simulator.submit(call());
-        simulator.run_for(ms(10));
+fn a_pool_under_fire_goes_on_starting_workers_until_one_is_ready() {
+    let mut simulator = warm(Config { workers: 4, ..config() });
+    simulator.script_starts([Start::DiesAfter(ms(30), Exit::Signal(9)); 90]);
+    for index in 0..4 {
+        simulator.slay(worker(index, 0), Exit::Signal(9));
     }
-    let spawns = simulator.history().moments_of("spawn").len();
-    assert!((20..40).contains(&spawns), "{spawns} starts in 10 s");
+    let call = simulator.submit(call());
+    simulator.run_for(ms(900));
+    assert!(all_answered(&simulator, &[call]), "none of ninety kills put a start off");
+}
+
+#[test]
+fn a_machine_that_kills_every_start_is_not_hammered_for_ever() {
+    for (start, limit) in [(1, 120), (3_000, 30)] {
+        let mut simulator = warm(Config { workers: 4, ..config() });
+        let before = simulator.history().moments_of("spawn").len();
+        simulator.script_starts([Start::DiesAfter(ms(start), Exit::Signal(9)); 1_000]);
+        for index in 0..4 {
+            simulator.slay(worker(index, 0), Exit::Signal(9));
+        }
+        for _ in 0..6_000 {
+            simulator.submit(call());
+            simulator.run_for(ms(10));
+        }
+        let spawns = simulator.history().moments_of("spawn").len() - before;
+        assert!(spawns <= limit, "{spawns} starts of {start} ms in a minute");
+    }
+}
+
+#[test]
+fn first_starts_that_are_killed_fail_calls_as_soon_as_others_that_fail() {
+    let mut simulator = Simulator::new(config());
+    simulator.script_starts([Start::DiesAfter(ms(1), Exit::Signal(9)); 5]);
+    let call = simulator.submit(call());
+    simulator.run_out();
+    assert_eq!(end(&simulator, call), "start failed, started no, attempts 0");
+    assert_eq!(end_at(&simulator, call), 605, "two are forgiven");
 }
 
 #[test]
 fn a_forgiven_kill_does_not_make_the_pool_forget_the_next_try() {
-    let mut simulator = Simulator::new(Config { workers: 3, ..config() });
+    let mut simulator = warm(Config { workers: 3, ..config() });
     let killed = Start::DiesAfter(ms(2), Exit::Signal(9));
     simulator.script_starts([fails(), fails(), killed]);
+    for index in 0..3 {
+        simulator.slay(worker(index, 0), Exit::Signal(9));
+    }
     let calls: Vec<_> = (0..3).map(|_| simulator.submit(call())).collect();
     simulator.run_out();
     assert!(all_answered(&simulator, &calls), "{}", simulator.history());
