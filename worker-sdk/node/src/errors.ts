@@ -145,7 +145,7 @@ function define(properties: Record<string, unknown>, key: string, value: unknown
 }
 
 /** Frames of the SDK and of Node below them say nothing about the user's code. */
-function withoutOwnFrames(stack: string): string {
+export function withoutOwnFrames(stack: string): string {
   const folder = __dirname + sep
   const url = pathToFileURL(folder).href
   const isOwn = (line: string): boolean => line.startsWith('    at ') && (line.includes(folder) || line.includes(url))

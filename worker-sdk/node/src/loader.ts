@@ -10,6 +10,7 @@ import type { FunctionOptions } from './contract.js'
 import { Functions } from './functions.js'
 import { described as describedIn } from './jsdoc.js'
 import { provideSdk } from './resolve.js'
+import { located } from './syntax.js'
 
 export interface Loaded {
   functions: Functions
@@ -34,8 +35,12 @@ export async function load(target: string): Promise<Loaded> {
   return { functions, startup: hooks().startup, shutdown: [...hooks().shutdown].reverse() }
 }
 
-function imported(file: string): Promise<Namespace> {
-  return import(pathToFileURL(file).href)
+async function imported(file: string): Promise<Namespace> {
+  try {
+    return await import(pathToFileURL(file).href)
+  } catch (error) {
+    throw located(error, file)
+  }
 }
 
 /** Spares CommonJS the loader of ECMAScript modules, and gives what `import` would. */

@@ -35,11 +35,22 @@ test('HELLO comes before any user code and says who is there', async () => {
   await host.leave()
 })
 
-test('a syntax error fails the start with its text and exits 1', async () => {
-  const host = await Host.started(join(project({ 'w.mjs': 'export const f = (' }), 'w.mjs'))
+test('a syntax error fails the start with its text and place, and exits 1', async () => {
+  const folder = project({ 'a.mjs': 'export const a = 1', 'w.mjs': 'export const a = 1\nexport const f = ( => 1' })
+  const host = await Host.started(folder)
   assert.equal(host.last.body.code, 'START_FAILED')
   assert.equal(host.last.body.type, 'SyntaxError')
+  assert.equal(host.last.body.message, "Unexpected token '=>' (w.mjs, line 2)")
+  assert.ok(host.last.body.traceback.startsWith(`${join(folder, 'w.mjs')}:2\nexport const f = ( => 1\n`))
+  assert.match(host.last.body.traceback, /\n\nSyntaxError: Unexpected token '=>'$/)
   assert.deepEqual(await host.exited, { code: 1, signal: null })
+})
+
+test('a syntax error in what a file imports names the file', async () => {
+  const folder = project({ 'w.mjs': `import './x.mjs'`, 'x.mjs': 'export const = 1' })
+  const host = await Host.started(join(folder, 'w.mjs'))
+  assert.equal(host.last.body.type, 'SyntaxError')
+  assert.match(host.last.body.message, /\(w\.mjs, or what it imports\)$/)
 })
 
 test('a failing start-up hook, a missing file, a wrong option fail the start', async () => {
