@@ -1,8 +1,9 @@
 // How a process with pools ends, and what it leaves: nothing.
 
 import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
-import { eventually, killed, leaveNothing, lives, script, workersOf } from './support.mjs'
+import { eventually, killed, leaveNothing, lives, scratch, script, workersOf } from './support.mjs'
 
 leaveNothing()
 
@@ -106,24 +107,30 @@ test('an hour-long call holds up the end for the close timeout', async () => {
   await killed(Number.parseInt(out, 10))
 })
 
-test('SIGKILL of the host leaves nothing: an idle worker, a busy loop, a grandchild', async () => {
+test('SIGKILL of the host leaves nothing: idle workers, busy loops, one inside C, a grandchild, a socket', async (t) => {
+  const runtime = scratch(t, 'runtime')
+  mkdirSync(runtime, { recursive: true })
   const { child, printed, ended } = script(`
-    const idle = ${node}, busy = ${node}, parent = ${node}
+    process.env.XDG_RUNTIME_DIR = ${JSON.stringify(runtime)}
+    const idle = new Pool({ node: here + 'node.mjs', workers: 2, endpoint: true }), busy = ${node}, parent = ${node}
+    const inC = new Pool({ python: here + 'heavy.py', workers: 1 })
     const python = new Pool({ python: here + 'python.py', workers: 1 })
     console.log(await idle.call('pid'), await busy.call('pid'), await parent.call('pid'), await parent.call('grandchild'),
-      await python.call('pid'), 'ready')
-    busy.call('spin'); python.call('spin')
+      await python.call('pid'), await inC.call('nap', 1), 'ready')
+    busy.call('spin'); python.call('spin'); inC.call('busy', 1e6)
     setInterval(() => {}, 1000)`)
   await eventually(() => printed.out.includes('ready'))
   const pids = printed.out.match(/\d+/g).map(Number)
-  assert.equal(pids.length, 5)
+  assert.equal(pids.length, 6)
   assert.ok(pids.every(lives))
-  await eventually(() => workersOf(child.pid).length >= 4)
+  assert.equal(readdirSync(runtime).length, 1)
+  await eventually(() => workersOf(child.pid).length >= 5)
   const began = performance.now()
   child.kill('SIGKILL')
   await ended
   await Promise.all(pids.map(killed))
   assert.ok(performance.now() - began < 5000, 'soon')
+  await eventually(() => readdirSync(runtime).length === 0, 'no socket is left')
 })
 
 test('a pool that is dropped is terminated and warns once', async () => {

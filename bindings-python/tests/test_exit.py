@@ -89,19 +89,25 @@ def test_an_exception_ends_the_app_as_ever() -> None:
 
 
 @pytest.mark.parametrize("way", ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)"])
-def test_nothing_outlives_an_app_that_just_ends(way: str) -> None:
+def test_nothing_outlives_an_app_that_just_ends(way: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    runtime = tmp_path_factory.mktemp("ends")  # Short, as paths of sockets have to be.
     app = support.App(f"""
-        pool = Pool(python=BASICS, workers=2)
-        futures = [pool.submit("spin", 1000.0)]
-        while not futures[0].running(): time.sleep(0.01)
+        os.environ["XDG_RUNTIME_DIR"] = {str(runtime)!r}
+        pool = Pool(python=BASICS, workers=4, endpoint=True)
+        pool.warm()
+        futures = [pool.submit("spin", 1000.0), pool.submit("hold_the_interpreter", 1000)]
+        while not all(future.running() for future in futures): time.sleep(0.01)
         grandchild = pool.call("grandchild")
-        say(*[worker["pid"] for worker in pool.stats()["details"]], grandchild)
+        say(*[worker["pid"] for worker in pool.stats()["details"]], grandchild, pool.invite()[0])
         {way}
     """)
-    pids = [int(pid) for pid in app.line().split()]
-    assert len(pids) == 3
+    *words, address = app.line().split()
+    pids = [int(pid) for pid in words]
+    assert len(pids) == 5, "one computes, one is inside C, two are idle, one has a child"
     app.ended()
     gone(*pids)
+    assert address.startswith(str(runtime))
+    support.eventually(lambda: not list(runtime.iterdir()), "no socket is left")
 
 
 def test_a_dropped_pool_warns_and_stops_its_workers() -> None:

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use crate::crew::Lanes;
 use crate::error::{Error, ErrorCode};
 use crate::options::Endpoint as Place;
-use crate::process::{ProcessTag, Registered, fork::ForkGate};
+use crate::process::{ProcessTag, Registered, WatchedFile, fork::ForkGate};
 use crate::shared::Shared;
 
 /// How long a connection may take to say what it is.
@@ -47,6 +47,8 @@ pub(crate) struct Endpoint {
     directory: Option<PathBuf>,
     door: Arc<Door>,
     listening: JoinHandle<()>,
+    /// Removed by the reaper if this process is killed.
+    watched: Vec<WatchedFile>,
     /// The file is that process's to remove, not a forked child's.
     made_in: ProcessTag,
 }
@@ -87,12 +89,17 @@ impl Endpoint {
         };
         let _runtime = shared.runtime.enter();
         let name = address.clone().to_fs_name::<GenericFilePath>()?;
+        if directory.is_none() {
+            clear_away_what_nobody_listens_at(&address);
+        }
         let listener = ListenerOptions::new().name(name).create_tokio()?;
         std::fs::set_permissions(&address, std::fs::Permissions::from_mode(0o600))?;
         let door =
             Arc::new(Door { pool: shared.weak(), tokens: Mutex::default(), waiting: Mutex::default() });
         let listening = shared.runtime.spawn(serve(listener, Arc::clone(&door)));
-        Ok(Self { address, directory, door, listening, made_in: ProcessTag::here() })
+        let watched = [Some(&address), directory.as_ref()].into_iter().flatten();
+        let watched = watched.filter_map(|path| WatchedFile::new(path)).collect();
+        Ok(Self { address, directory, door, listening, watched, made_in: ProcessTag::here() })
     }
 }
 
@@ -106,6 +113,15 @@ impl Drop for Endpoint {
         if let Some(directory) = &self.directory {
             let _ = std::fs::remove_dir(directory);
         }
+        self.watched.clear();
+    }
+}
+
+/// A host that was killed together with its reaper leaves its socket, at which no other could listen.
+fn clear_away_what_nobody_listens_at(address: &Path) {
+    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    if UnixStream::connect(address).is_err_and(refused) {
+        let _ = std::fs::remove_file(address);
     }
 }
 

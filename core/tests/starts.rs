@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use support::{PATIENCE, call, deeds, events, integer, made, pids, pool, runs, until};
 
+use ganger::Pool;
 use ganger::events::{Event, ExitReason, LogSource};
+use ganger::options::{PoolOptions, Surface};
 
 #[test]
 fn prints_disturb_nothing_and_arrive_as_events() {
@@ -140,6 +142,23 @@ fn a_worker_started_by_hand_attaches_and_passes_the_same_calls() {
     drop(pool);
     assert!(worker.wait().is_ok());
     assert!(!directory.exists(), "the endpoint leaves nothing behind");
+}
+
+#[test]
+fn an_endpoint_whose_host_was_killed_can_be_opened_again_and_one_in_use_cannot() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = folder.path().join("endpoint");
+    // The standard library leaves the file, as a process that is killed does.
+    drop(std::os::unix::net::UnixListener::bind(&address).unwrap());
+    let options = json!({ "command": ["/bin/false"], "workers": 0, "endpoint": address });
+    let first = made(&options);
+    assert_eq!(first.invite().unwrap().address, address);
+    let second = Pool::new(PoolOptions::parse(options.as_object().unwrap(), Surface::Rust).unwrap());
+    assert!(second.unwrap_err().message.contains("cannot open the endpoint"));
+    assert!(std::os::unix::net::UnixStream::connect(&address).is_ok(), "the first still listens");
+    first.close_blocking(Some(PATIENCE));
+    drop(first);
+    assert!(!address.exists());
 }
 
 #[test]

@@ -1,12 +1,24 @@
-//! The process groups that a reaper knows of, kept from the lines it is told.
+//! What a reaper knows of, kept from the lines it is told: process groups, and the files of endpoints.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-/// Learns groups from bytes that may be cut anywhere. A line is `+PGID` or `-PGID`; anything else is passed over.
+/// Learns from bytes that may be cut anywhere. A line is `+PGID` or `+DEVICE:INODE/PATH`, with `-` to take it back; anything
+/// else is passed over.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     groups: BTreeSet<i32>,
+    files: BTreeMap<PathBuf, Identity>,
     line: Vec<u8>,
+}
+
+/// Tells a file from another that has its path later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Identity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
 }
 
 impl Ledger {
@@ -27,29 +39,45 @@ impl Ledger {
         self.groups.iter().copied()
     }
 
+    /// The files added and not taken away again, what lies in a directory before the directory.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Path, Identity)> {
+        self.files.iter().rev().map(|(path, &identity)| (path.as_path(), identity))
+    }
+
     fn take_line(&mut self) {
         let line = std::mem::take(&mut self.line);
-        match (line.first(), group(&line)) {
-            (Some(b'+'), Some(group)) => {
-                self.groups.insert(group);
-            }
-            (Some(b'-'), Some(group)) => {
-                self.groups.remove(&group);
-            }
+        let Some((sign, told)) = line.split_first().filter(|_| line.len() <= LONGEST_LINE) else { return };
+        match (sign, group(told), file(told)) {
+            (b'+', Some(group), _) => drop(self.groups.insert(group)),
+            (b'-', Some(group), _) => drop(self.groups.remove(&group)),
+            (b'+', None, Some((path, identity))) => drop(self.files.insert(path, identity)),
+            (b'-', None, Some((path, _))) => drop(self.files.remove(&path)),
             _ => {}
         }
     }
 }
 
-/// The number after the sign. 0 and 1 are never a worker's group: to kill them is to kill oneself or everything.
-fn group(line: &[u8]) -> Option<i32> {
-    let digits = line.get(1..).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
-    let number: i32 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    (number > 1 && line.len() <= LONGEST_LINE).then_some(number)
+/// 0 and 1 are never a worker's group: to kill them is to kill oneself or everything.
+fn group(told: &[u8]) -> Option<i32> {
+    let number = number(told)?;
+    i32::try_from(number).ok().filter(|&group| group > 1)
 }
 
-/// A sign and the ten digits of the largest number.
-const LONGEST_LINE: usize = 11;
+fn file(told: &[u8]) -> Option<(PathBuf, Identity)> {
+    let (numbers, path) = told.split_at(told.iter().position(|&byte| byte == b'/')?);
+    let (device, inode) = numbers.split_at(numbers.iter().position(|&byte| byte == b':')?);
+    let identity = Identity { device: number(device)?, inode: number(&inode[1..])? };
+    Some((PathBuf::from(OsStr::from_bytes(path)), identity))
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    let digits =
+        std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    digits.parse().ok()
+}
+
+/// A sign, two numbers and the longest path that a socket can have.
+const LONGEST_LINE: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -82,5 +110,23 @@ mod tests {
         let long = vec![b'9'; 100_000];
         assert_eq!(known(&[b"+", &long, b"\n+8\n"]), [8]);
         assert_eq!(known(&[b"+2147483647\n+2147483648\n"]), [i32::MAX]);
+    }
+
+    fn files(pieces: &[&[u8]]) -> Vec<(String, u64, u64)> {
+        let mut ledger = Ledger::default();
+        pieces.iter().for_each(|piece| ledger.feed(piece));
+        let told = |(path, id): (&Path, Identity)| (path.display().to_string(), id.device, id.inode);
+        ledger.files().map(told).collect()
+    }
+
+    #[test]
+    fn files_come_before_the_directories_they_lie_in() {
+        let told = files(&[b"+1:20/tmp/a\n+1:21/tmp/a/b", b" c\n+1:22/tmp/gone\n+9\n-1:22/tmp/gone\n"]);
+        assert_eq!(told, [("/tmp/a/b c".into(), 1, 21), ("/tmp/a".into(), 1, 20)]);
+    }
+
+    #[test]
+    fn files_without_an_identity_are_passed_over() {
+        assert_eq!(files(&[b"+/tmp/a\n+:/tmp/a\n+1:/tmp/a\n+:1/tmp/a\n+1:x/tmp/a\n+1:1tmp\n+1:1/cut"]), []);
     }
 }

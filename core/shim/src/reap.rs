@@ -1,6 +1,10 @@
-//! Outlives the host and ends what it left: told process groups on stdin, kills them all when stdin ends.
+//! Outlives the host and ends what it left: told process groups and files of endpoints on stdin, kills and removes them all when
+//! stdin ends.
 
+use std::fs;
 use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -8,7 +12,7 @@ use nix::sys::signal::{SigHandler, SigSet, Signal, killpg, signal};
 use nix::unistd::{Pid, chdir, read, setsid};
 
 use crate::descriptors;
-use crate::ledger::Ledger;
+use crate::ledger::{Identity, Ledger};
 
 /// Runs until stdin ends; returns an exit code.
 pub(crate) fn reap() -> i32 {
@@ -18,7 +22,24 @@ pub(crate) fn reap() -> i32 {
         // One that is gone already is what we want.
         let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
     }
+    for (path, identity) in ledger.files() {
+        remove(path, identity);
+    }
     0
+}
+
+/// A socket or an empty directory, and nothing else, unless another has taken its place.
+fn remove(path: &Path, identity: Identity) {
+    let Ok(found) = fs::symlink_metadata(path) else { return };
+    if (Identity { device: found.dev(), inode: found.ino() }) != identity {
+        return;
+    }
+    let kind = found.file_type();
+    if kind.is_socket() {
+        let _ = fs::remove_file(path);
+    } else if kind.is_dir() {
+        let _ = fs::remove_dir(path);
+    }
 }
 
 /// Leaves the host's session, terminal, directory and descriptors, so that nothing that ends the host ends the

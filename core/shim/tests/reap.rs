@@ -3,7 +3,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -116,4 +117,33 @@ fn holds_no_descriptor_but_its_pipe_and_listens_on_a_nonblocking_socket_too() {
     drop(host);
     assert_eq!(reaper.wait().unwrap().code(), Some(0));
     until("the group is gone", || !runs(group.printed));
+}
+
+#[test]
+fn at_end_of_file_sockets_and_empty_directories_it_knows_are_gone_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let told = |path: &std::path::Path| {
+        let found = std::fs::symlink_metadata(path).unwrap();
+        format!("{}:{}{}\n", found.dev(), found.ino(), path.display())
+    };
+    std::fs::create_dir(at("private")).unwrap();
+    std::fs::create_dir(at("full")).unwrap();
+    std::fs::write(at("full/file"), "somebody's").unwrap();
+    let sockets =
+        ["private/endpoint", "taken", "forgotten"].map(|name| UnixListener::bind(at(name)).unwrap());
+    let mut reaper = reaper(Stdio::piped());
+    let mut pipe = reaper.stdin.take().unwrap();
+    for name in ["private", "private/endpoint", "taken", "forgotten", "full", "full/file"] {
+        write!(pipe, "+{}", told(&at(name))).unwrap();
+    }
+    write!(pipe, "-{}", told(&at("forgotten"))).unwrap();
+    // Another app listens there now. The old file stays somewhere, so that the new one cannot get its number.
+    std::fs::rename(at("taken"), at("old")).unwrap();
+    let _successor = UnixListener::bind(at("taken")).unwrap();
+    drop(pipe);
+    assert_eq!(reaper.wait().unwrap().code(), Some(0));
+    let left = ["private", "taken", "forgotten", "full", "full/file"].map(|name| at(name).exists());
+    assert_eq!(left, [false, true, true, true, true]);
+    drop(sockets);
 }

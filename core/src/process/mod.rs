@@ -33,6 +33,7 @@ pub(crate) use descriptors::{Registered, duplicate, watch};
 pub(crate) use exit::Exit;
 pub(crate) use fork::{PerProcess, ProcessTag};
 pub(crate) use launch::{FIRST_INHERITED_FD, Launch};
+pub(crate) use reaper::WatchedFile;
 pub(crate) use receive::receive;
 pub(crate) use spawner::{Child, spawn};
 pub(crate) use worker_process::WorkerProcess;

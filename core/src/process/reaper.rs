@@ -1,12 +1,17 @@
-//! The host's side of `ganger-shim reap`: one a host process, told every worker's group, restarted when it dies.
+//! The host's side of `ganger-shim reap`: one a host process, told every worker's group and every endpoint's file, restarted when
+//! it dies.
 //!
-//! It reads its end of a socket; when the host is gone, however it went, that ends and the reaper kills what it knows.
+//! It reads its end of a socket; when the host is gone, however it went, that ends and the reaper kills and removes what it knows.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
+use std::fs::Metadata;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,16 +26,56 @@ use super::{exit, launch, shim_path, signals};
 
 /// From now on the group dies with the host. The first call starts the reaper.
 pub(super) fn watch(group: i32) {
-    match REAPER.get_or_try_init(Reaper::start) {
-        Ok(reaper) => reaper.change(group, Change::Watch),
-        Err(error) => tracing::warn!(%error, "no reaper: if this process is killed, stuck workers may stay"),
-    }
+    keep_in_mind(of_group(group));
 }
 
 /// The group has ended. Before its leader is reaped: after that its number may be a stranger's.
 pub(super) fn forget(group: i32) {
+    put_out_of_mind(&of_group(group));
+}
+
+/// A socket or directory that goes with the host, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct WatchedFile(Charge);
+
+impl WatchedFile {
+    /// None if there is no such file, or none whose path fits into a line.
+    pub(crate) fn new(path: &Path) -> Option<WatchedFile> {
+        let charge = of_file(path, &path.symlink_metadata().ok()?)?;
+        keep_in_mind(charge.clone());
+        Some(WatchedFile(charge))
+    }
+}
+
+impl Drop for WatchedFile {
+    fn drop(&mut self) {
+        put_out_of_mind(&self.0);
+    }
+}
+
+/// A process group or a file, as the reaper is told of it.
+type Charge = Vec<u8>;
+
+fn of_group(group: i32) -> Charge {
+    group.to_string().into_bytes()
+}
+
+fn of_file(path: &Path, found: &Metadata) -> Option<Charge> {
+    let path = path.as_os_str().as_bytes();
+    let fits = path.len() <= LONGEST_PATH && path.starts_with(b"/") && !path.contains(&b'\n');
+    fits.then(|| [format!("{}:{}", found.dev(), found.ino()).as_bytes(), path].concat())
+}
+
+fn keep_in_mind(charge: Charge) {
+    match REAPER.get_or_try_init(Reaper::start) {
+        Ok(reaper) => reaper.change(charge, Change::Watch),
+        Err(error) => tracing::warn!(%error, "no reaper: if this process is killed, stuck workers may stay"),
+    }
+}
+
+fn put_out_of_mind(charge: &Charge) {
     if let Ok(reaper) = REAPER.get_or_try_init(|| Err(())) {
-        reaper.change(group, Change::Forget);
+        reaper.change(charge.clone(), Change::Forget);
     }
 }
 
@@ -40,7 +85,7 @@ struct Reaper {
 
 #[derive(Default)]
 struct State {
-    groups: BTreeSet<i32>,
+    charges: BTreeSet<Charge>,
     running: Option<Running>,
 }
 
@@ -65,14 +110,18 @@ impl Reaper {
         Ok(reaper)
     }
 
-    fn change(&self, group: i32, change: Change) {
+    fn change(&self, charge: Charge, change: Change) {
         let mut state = self.lock();
-        let sign = match change {
-            Change::Watch => state.groups.insert(group).then_some('+'),
-            Change::Forget => state.groups.remove(&group).then_some('-'),
+        let line = match change {
+            Change::Watch => line(b'+', &charge),
+            Change::Forget => line(b'-', &charge),
         };
-        if let (Some(sign), Some(running)) = (sign, &state.running) {
-            running.tell(&format!("{sign}{group}\n"));
+        let changed = match change {
+            Change::Watch => state.charges.insert(charge),
+            Change::Forget => state.charges.remove(&charge),
+        };
+        if let (true, Some(running)) = (changed, &state.running) {
+            running.tell(&line);
         }
     }
 
@@ -80,7 +129,7 @@ impl Reaper {
         let mut state = self.lock();
         state.running = match Running::start() {
             Ok(running) => {
-                let lines: String = state.groups.iter().map(|group| format!("+{group}\n")).collect();
+                let lines: Vec<u8> = state.charges.iter().flat_map(|charge| line(b'+', charge)).collect();
                 running.tell(&lines);
                 Some(running)
             }
@@ -120,12 +169,16 @@ impl Running {
     }
 
     /// Never waits. A reaper that does not take a line is stuck or gone: killed, it is started anew and told all.
-    fn tell(&self, lines: &str) {
-        let sent = send(self.pipe.as_raw_fd(), lines.as_bytes(), NO_SIGNAL);
+    fn tell(&self, lines: &[u8]) {
+        let sent = send(self.pipe.as_raw_fd(), lines, NO_SIGNAL);
         if sent != Ok(lines.len()) {
             let _ = kill(Pid::from_raw(self.pid), Signal::SIGKILL);
         }
     }
+}
+
+fn line(sign: u8, charge: &Charge) -> Vec<u8> {
+    [&[sign], charge.as_slice(), b"\n"].concat()
 }
 
 /// The keeper's thread: for as long as the host lives there is a reaper.
@@ -149,6 +202,8 @@ const NO_SIGNAL: MsgFlags = MsgFlags::MSG_NOSIGNAL;
 /// Elsewhere the standard library sets SO_NOSIGPIPE on every socket it makes.
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
 const NO_SIGNAL: MsgFlags = MsgFlags::empty();
+/// Beyond what the path of a socket can have, and within what the reaper reads as a line.
+const LONGEST_PATH: usize = 200;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 static REAPER: PerProcess<Reaper> = PerProcess::new();
@@ -160,8 +215,8 @@ pub(super) fn running() -> Option<i32> {
     reaper.lock().running.as_ref().map(|running| running.pid)
 }
 
-/// The groups it knows.
+/// Whether it knows the group.
 #[cfg(test)]
-pub(super) fn watched() -> BTreeSet<i32> {
-    REAPER.get_or_try_init(|| Err(())).map(|reaper| reaper.lock().groups.clone()).unwrap_or_default()
+pub(super) fn watches(group: i32) -> bool {
+    REAPER.get_or_try_init(|| Err(())).is_ok_and(|reaper| reaper.lock().charges.contains(&of_group(group)))
 }
