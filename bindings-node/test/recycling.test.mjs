@@ -17,20 +17,23 @@ for (const callers of [1, 8])
     const env = { LOAD_SECONDS: String(LOAD_MS / 1000) }
     const pool = open(t, { ...heavy.Node, maxCalls: 40, env })
     const seen = record(pool, 'worker:recycle', 'worker:ready', 'worker:exit')
-    const calls = { during: 0, slowest: 0 }
+    const calls = { made: 0, during: 0, overtaken: 0 }
+    const ended = []
     await pool.ready().then(() => pool.call('pid'))
     const loading = () => seen.at(-1)?.name === 'worker:recycle'
     const caller = async () => {
       while (seen.filter((event) => event.name === 'worker:exit').length < 2) {
-        const began = performance.now()
+        const number = calls.made++
         await pool.call('nap', 5)
-        calls.slowest = Math.max(calls.slowest, performance.now() - began)
+        calls.overtaken = Math.max(calls.overtaken, ended.filter((other) => other > number).length)
+        ended.push(number)
         if (loading()) calls.during++
       }
     }
     await Promise.all(Array.from({ length: callers }, caller))
     assert.ok(calls.during > 10, `${calls.during} calls were served while a replacement was loading`)
-    assert.ok(calls.slowest < LOAD_MS * 0.75, `one took ${calls.slowest} ms`)
+    // Who waits for a load is passed by all that the old worker serves meanwhile.
+    assert.ok(calls.overtaken <= 2 * callers, `one was overtaken by ${calls.overtaken}`)
     await eventually(() => pool.stats().workers === 1)
     const { failed, crashed, recycled } = pool.stats()
     assert.deepEqual([failed, crashed], [0, 0])

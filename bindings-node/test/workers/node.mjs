@@ -25,6 +25,13 @@ export async function sleep(ms) {
   return ms
 }
 
+/** When it began and ended, by a clock that all processes share, in nanoseconds. */
+export async function interval(ms) {
+  const begun = process.hrtime.bigint()
+  await new Promise((resolve) => setTimeout(resolve, ms))
+  return [Number(begun), Number(process.hrtime.bigint())]
+}
+
 export async function patient(ms, context) {
   await new Promise((resolve, reject) => {
     setTimeout(resolve, ms)

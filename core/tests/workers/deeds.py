@@ -67,6 +67,17 @@ async def nap(seconds: float) -> str:
 
 
 @action
+async def meet(place: str, guests: int) -> None:
+    """Ends once so many of these run at once."""
+    import asyncio
+
+    with open(place, "ab", buffering=0) as book:
+        book.write(b"1")
+    while os.path.getsize(place) < guests:
+        await asyncio.sleep(0.005)
+
+
+@action
 def stubborn() -> None:
     while True:
         time.sleep(0.01)
