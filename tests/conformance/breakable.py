@@ -319,6 +319,8 @@ class Breakable(afternoon.Worker):
                 return
             if ahead and breaks("R62-early") and self.claimed():
                 frame.flags &= ~AHEAD
+            if breaks("R63"):  # Forgotten too if the cancel overtook its call.
+                self.cancelled_early.discard(frame.seq)
             self.line.insert(1 if breaks("R62-order") else len(self.line), frame)
             self.take_turns()
 
