@@ -241,8 +241,10 @@ func (e *engine) progress(seqs []uint64, body []byte) {
 }
 
 func (e *engine) exit(how session.Exit) {
-	if how.Complaint != "" {
+	if how.Code == wire.ViolationExit {
 		fmt.Fprintf(os.Stderr, "ganger-worker: protocol violation: %s\n", how.Complaint)
+	} else if how.Complaint != "" {
+		fmt.Fprintf(os.Stderr, "ganger-worker: %s\n", how.Complaint)
 	}
 	// Others may be amid a write of what they took (R24). If it fails, nobody reads.
 	_, _ = e.control.Drain(), e.data.Drain()

@@ -224,3 +224,28 @@ func TestAttachedByHand(t *testing.T) {
 	h.stop()
 	equal(t, h.exitCode(), 0)
 }
+
+func TestAttachingThatIsRefusedSaysSo(t *testing.T) {
+	address := filepath.Join(t.TempDir(), "endpoint")
+	listener, err := net.Listen("unix", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	h := &host{t: t, command: program("functions")}
+	h.command.Env = append(h.command.Env, "GANGER_ENDPOINT="+address, "GANGER_TOKEN=wrong")
+	h.command.Stderr = &h.stderr
+	if err := h.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		connection, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.expectOn(newEnd(connection), wire.Attach, 0)
+		connection.Close()
+	}
+	equal(t, h.exitCode(), 1)
+	equal(t, strings.Contains(h.stderr.String(), "is the token right?"), true)
+}

@@ -593,3 +593,38 @@ def test_attached_by_hand(code: Path, tmp_path: Path) -> None:
     host.stop()
     assert process.wait(30) == 0
     listener.close()
+
+
+def test_a_worker_that_cannot_attach_says_why(code: Path, tmp_path: Path) -> None:
+    import socket
+    import subprocess
+
+    from host import START
+
+    address = str(tmp_path / "s")
+    variables = {**os.environ, "GANGER_ENDPOINT": address, "GANGER_TOKEN": "wrong"}
+
+    def attach() -> subprocess.Popen[str]:
+        command = [sys.executable, START, str(code)]
+        return subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
+
+    nobody = attach()
+    _, said = nobody.communicate(timeout=30)
+    assert (nobody.returncode, said) == (
+        64,
+        f"ganger_worker: cannot attach to {address}: No such file or directory\n",
+    )
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        refused = attach()
+        lanes = [listener.accept()[0] for _ in range(2)]
+        for lane in lanes:
+            assert lane.recv(4096)
+        for lane in lanes:
+            lane.close()
+        _, said = refused.communicate(timeout=30)
+    assert refused.returncode == 1
+    assert said.startswith(f"ganger_worker: cannot attach to {address}: ")
+    assert "is the token right?" in said

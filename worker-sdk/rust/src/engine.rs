@@ -354,7 +354,7 @@ impl Engine {
 
     fn exit(&self, code: i32, complaint: Option<String>) -> ! {
         if let Some(complaint) = complaint {
-            drop(writeln!(std::io::stderr(), "ganger-worker: protocol violation: {complaint}"));
+            drop(writeln!(std::io::stderr(), "ganger-worker: {complaint}"));
         }
         // Another thread may be amid a write of what it took from the queue (R24).
         let _writers = (lock(&self.data_writer), lock(&self.control_writer));

@@ -155,7 +155,12 @@ pub(crate) struct Session {
     pub(crate) data_out: Vec<Frame>,
     pub(crate) control_out: Vec<Frame>,
     pub(crate) effects: Vec<Effect>,
+    attaches: bool,
 }
+
+const NOT_ATTACHED_EXIT: i32 = 1;
+/// For the person who attaches by hand.
+const NOT_ATTACHED: &str = "cannot attach: the pool let this worker go at once; is the token right?";
 
 impl Session {
     /// A session that has just said HELLO.
@@ -176,6 +181,7 @@ impl Session {
             data_out: Vec::new(),
             control_out: Vec::new(),
             effects: Vec::new(),
+            attaches: attach.is_some(),
             hello,
         };
         if let Some(attach) = attach {
@@ -243,6 +249,9 @@ impl Session {
 
     /// A lane ended: the host is gone (R1).
     pub(crate) fn host_gone(&mut self) {
+        if self.attaches && matches!(self.phase, Phase::Greeting) {
+            return self.end(NOT_ATTACHED_EXIT, Some(NOT_ATTACHED.to_owned()));
+        }
         self.phase = Phase::Ending;
         self.effects.push(Effect::Vanish);
     }
@@ -353,7 +362,7 @@ impl Session {
     }
 
     fn violation(&mut self, complaint: String) {
-        self.end(VIOLATION_EXIT_CODE, Some(complaint));
+        self.end(VIOLATION_EXIT_CODE, Some(format!("protocol violation: {complaint}")));
     }
 
     fn end(&mut self, code: i32, complaint: Option<String>) {

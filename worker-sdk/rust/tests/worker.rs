@@ -252,6 +252,23 @@ fn it_joins_a_running_pool_by_name() {
 }
 
 #[test]
+fn a_pool_that_lets_it_go_at_once_is_told_of() {
+    let path = std::env::temp_dir().join(format!("ganger-worker-refused-{}", std::process::id()));
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut command = example();
+    command.env("GANGER_ENDPOINT", &path).env("GANGER_TOKEN", "wrong").stderr(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    for _ in 0..2 {
+        Lane::new(listener.accept().unwrap().0).expect(Kind::Attach);
+    }
+    std::fs::remove_file(&path).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.starts_with("ganger-worker: cannot attach: "), "{said}");
+}
+
+#[test]
 fn without_a_pool_it_says_what_it_is() {
     let output = example().output().unwrap();
     assert_eq!(output.status.code(), Some(1));

@@ -16,6 +16,7 @@ const (
 // to be written and done. It is not safe for concurrent use.
 type Session struct {
 	phase     phase
+	attaches  bool
 	stopEarly bool
 	exits     bool
 	names     []string
@@ -70,7 +71,7 @@ type running struct {
 func New(hello wire.HelloBody, attach *wire.AttachBody) *Session {
 	s := &Session{
 		maxPayload: wire.DefaultMaxPayload, running: map[uint64]*running{}, early: map[uint64]string{},
-		readers: map[string]bool{}, batching: map[string]bool{},
+		readers: map[string]bool{}, batching: map[string]bool{}, attaches: attach != nil,
 	}
 	if attach != nil {
 		s.DataOut = append(s.DataOut, attachFrame(*attach, wire.Data))
@@ -116,6 +117,10 @@ func (s *Session) HooksDone() { s.exit(0, "") }
 
 // End says that a lane has ended: the host is gone (R1). A worker that exits already does so with its own code.
 func (s *Session) End() {
+	if s.attaches && s.phase == greeting {
+		// For the person who attaches by hand.
+		s.exit(1, "cannot attach: the pool let this worker go at once; is the token right?")
+	}
 	s.phase = ending
 	if !s.exits {
 		s.want(Vanish{})

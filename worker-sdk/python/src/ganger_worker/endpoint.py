@@ -14,21 +14,27 @@ if TYPE_CHECKING:
 
 
 class NoHost(Exception):
-    """Nothing says where a host is."""
+    """Nothing says where a host is, or there is none."""
 
 
-def connect(environment: MutableMapping[str, str] | None = None) -> tuple[Lane, Lane]:
-    """``(data, control)``; what named them is removed from the environment, so that children have neither."""
+def connect(environment: MutableMapping[str, str] | None = None) -> tuple[Lane, Lane, str | None]:
+    """``(data, control, address)``, the address of an endpoint only. What named them is removed from the
+    environment, so that children have neither.
+    """
     variables = os.environ if environment is None else environment
     data = variables.pop("GANGER_DATA_FD", None)
     control = variables.pop("GANGER_CONTROL_FD", None)
     address = variables.pop("GANGER_ENDPOINT", None)
     token = variables.pop("GANGER_TOKEN", "")
     if data is not None and control is not None:
-        return _inherited(data), _inherited(control)
+        return _inherited(data), _inherited(control), None
     if address is not None:
         session = os.urandom(16).hex()
-        return _attached(address, token, session, "data"), _attached(address, token, session, "control")
+        try:
+            both = [_attached(address, token, session, lane) for lane in ("data", "control")]
+        except OSError as error:
+            raise NoHost(f"cannot attach to {address}: {error.strerror}") from None
+        return both[0], both[1], address
     raise NoHost("a worker is started by a pool, or attaches to one named by GANGER_ENDPOINT")
 
 

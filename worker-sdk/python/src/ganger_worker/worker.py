@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .runner import Runner
     from .transport import Lane
 
+NOT_ATTACHED_EXIT = 1
 USAGE_EXIT = 64
 INTERRUPTED_EXIT = 130
 # So long a load dwarfs the import of msgspec, which takes some twentieth of a second.
@@ -33,12 +34,12 @@ def main(arguments: list[str] | None = None) -> int:
         print("usage: python -m ganger_worker TARGET   (a file, a folder, or a module)", file=sys.stderr)
         return USAGE_EXIT
     try:
-        data, control_lane = endpoint.connect()
+        data, control_lane, address = endpoint.connect()
     except (endpoint.NoHost, OSError, ValueError) as error:
         print(f"ganger_worker: {error}", file=sys.stderr)
         return USAGE_EXIT
     try:
-        return _live(given[0], data, control_lane)
+        return _live(given[0], data, control_lane, address)
     except HostGone:
         leaving.at_once(HOST_GONE_EXIT)
     except Violation as violation:
@@ -50,10 +51,17 @@ def main(arguments: list[str] | None = None) -> int:
         data.writer.close_for_exit()
 
 
-def _live(target: str, data: Lane, control_lane: Lane) -> int:
+def _live(target: str, data: Lane, control_lane: Lane, address: str | None) -> int:
     session = Session()
     leaving.leave_lanes_to_parent(data, control_lane)
-    welcome = _shake_hands(session, control_lane)
+    try:
+        welcome = _shake_hands(session, control_lane)
+    except HostGone:
+        if address is None:
+            raise
+        # A person who attaches by hand wants to know why it did not work.
+        why = "it let this worker go at once; is the token right?"
+        leaving.at_once(NOT_ATTACHED_EXIT, f"cannot attach to {address}: {why}")
     data.reader.max_payload = welcome.max_payload
     session.inherit(welcome, data.writer.post_always)
     runner = _runner(session, data, welcome.concurrency)
