@@ -219,14 +219,16 @@ def test_ctrl_c_while_calls_are_finished_at_the_end_ends_them() -> None:
     gone(pid)
 
 
-def test_ctrl_c_with_eight_calls_under_way_does_not_wait_for_them() -> None:
-    app = support.App("""
-        with Pool(python=BASICS, workers=4) as pool:
+@pytest.mark.parametrize("made", ["with {} as pool:", "if pool := {}:"])
+@pytest.mark.parametrize("wait", ["for future in futures: future.result()", 'pool.call("interval", 6.0)'])
+def test_ctrl_c_with_eight_calls_under_way_does_not_wait_for_them(made: str, wait: str) -> None:
+    app = support.App(f"""
+        {made.format("Pool(python=BASICS, workers=4)")}
             pool.warm()
             futures = [pool.submit("interval", 3600.0) for _ in range(8)]
             while pool.stats()["busy"] < 4: time.sleep(0.01)
             say(*[worker["pid"] for worker in pool.stats()["details"]])
-            for future in futures: future.result()
+            {wait}
     """)
     pids = [int(pid) for pid in app.line().split()]
     time.sleep(0.2)  # Into the wait.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from typing import Any
 from weakref import WeakSet
@@ -30,14 +31,16 @@ class _Entry:
 def _end_pools() -> None:
     """Idle pools go at once.
 
-    Those with calls, closing or not, have until their close timeout, all at the same time.
+    Those with calls, closing or not, have until their close timeout, all at the same time. Ctrl-C, if nobody
+    caught it, ends them at once.
     """
+    at_once = _was_interrupted()
     waiting: list[PoolFuture[None]] = []
     for pool in [entry.pool for entry in _open]:
         if pool.forked:
             continue
         future = PoolFuture[None]()
-        if pool.calls():
+        if not at_once and pool.calls():
             pool.close_soon(future, None)
             waiting.append(future)
         else:
@@ -50,6 +53,12 @@ def _end_pools() -> None:
             if not entry.pool.forked:
                 entry.pool.terminate_soon()
         raise
+
+
+def _was_interrupted() -> bool:
+    """Whether nobody caught a Ctrl-C. In a session its last error may be long ago."""
+    last = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    return isinstance(last, KeyboardInterrupt) and not hasattr(sys, "ps1")
 
 
 def _after_fork_in_child() -> None:
