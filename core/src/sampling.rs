@@ -76,10 +76,11 @@ impl Shared {
         });
     }
 
-    /// What a worker uses before its first call, if it has a limit: one that begins above it would be replaced for ever. Microseconds
-    /// for one young process, so that it may be asked on the IO thread.
+    /// What a worker uses before its first call, if it may be replaced: one that begins above a limit would be replaced for ever, and
+    /// one that is replaced before the next look must be known to fit twice. Microseconds for one young process, so that it may be
+    /// asked on the IO thread.
     pub(crate) fn memory_at_start(&self, pid: u32) -> Option<Memory> {
-        self.options.max_memory.or(self.options.memory_limit)?;
+        interval(&self.options)?;
         let mut sampler = self.sampler.lock().unwrap_or_else(PoisonError::into_inner);
         sampler.sample(&[pid]).first().copied().flatten()
     }

@@ -134,7 +134,7 @@ export interface CallRetryEvent {
 export interface ReloadEvent {
   /** The pool's name. */
   readonly pool: string
-  /** What has changed. */
+  /** What has changed: a hundred names at most. */
   readonly files: readonly string[]
   /** How many workers are going to be replaced. */
   readonly replaced: number

@@ -147,7 +147,7 @@ record! {
     pub struct Reload {
         /// The pool's name.
         pub pool: String,
-        /// What has changed.
+        /// What has changed: a hundred names at most.
         pub files: Vec<String>,
         /// How many workers are going to be replaced.
         pub replaced: u64,

@@ -1,5 +1,6 @@
 //! How much memory a worker and whatever it started have now.
 
+mod groups;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
 mod headroom;
 #[cfg(all(target_os = "linux", feature = "linux-extras"))]
@@ -8,6 +9,8 @@ mod oom;
 mod portable;
 mod tree;
 
+#[cfg(test)]
+mod system_of_files;
 #[cfg(test)]
 mod tests;
 

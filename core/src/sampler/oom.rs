@@ -4,6 +4,8 @@
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
+use super::groups::{Group, Kind};
+
 /// What had been killed at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OomKills {
@@ -54,37 +56,19 @@ impl Counter {
 
 /// Where the groups of both kinds count, the newer kind first. The root of either counts nothing.
 fn group_counters(root: &Path) -> Vec<Counter> {
-    let groups = read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    let file = |controllers: &str, mount: &str, name: &str| {
-        let mut lines = groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
-        let path = lines.find(|(listed, _)| listed.split(',').any(|one| one == controllers))?.1;
-        Some(root.join(mount).join(path.trim_start_matches('/')).join(name))
+    let file = |group: &Group| match group.kind {
+        Kind::Newer => group.file("memory.events"),
+        Kind::Older => group.file("memory.oom_control"),
     };
-    let newer = file("", "sys/fs/cgroup", "memory.events");
-    let older = file("memory", "sys/fs/cgroup/memory", "memory.oom_control");
-    [newer, older].into_iter().flatten().map(|file| Counter { file, name: "oom_kill" }).collect()
+    Group::own(root).iter().map(|group| Counter { file: file(group), name: "oom_kill" }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use super::super::system_of_files::{system, write};
     use super::*;
-
-    /// A system of files only.
-    fn system(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let root = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            write(root.path(), path, text);
-        }
-        root
-    }
-
-    fn write(root: &Path, path: &str, text: &str) {
-        let file = root.join(path);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
-    }
 
     fn events(kills: u64) -> String {
         format!("low 0\nhigh 0\nmax 7\noom 9\noom_kill {kills}\noom_group_kill 0\n")

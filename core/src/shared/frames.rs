@@ -13,6 +13,7 @@ use super::{Aftermath, Shared};
 use crate::call::{Outcome, Place, Reply};
 use crate::error::Error;
 use crate::link::Listener;
+use crate::sampler;
 
 /// Listens to one worker on behalf of its pool, without keeping the pool alive.
 #[derive(Clone, Debug)]
@@ -189,6 +190,7 @@ impl Books {
         if let Some(memory) = member_pid.and_then(|pid| heard.shared.memory_at_start(pid)) {
             let bytes = memory.private_bytes();
             self.note_memory(heard.worker, bytes, memory);
+            self.tell(heard.now, News::Headroom { memory: sampler::headroom() }, aftermath);
             self.tell(heard.now, News::Sample { worker: heard.worker, memory: bytes }, aftermath);
         }
         if self.crew.get(&heard.worker).is_some_and(|member| member.ahead.is_agreed()) {

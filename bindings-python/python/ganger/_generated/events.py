@@ -184,7 +184,7 @@ class ReloadEvent(TypedDict):
     # The pool's name.
     pool: str
 
-    # What has changed.
+    # What has changed: a hundred names at most.
     files: list[str]
 
     # How many workers are going to be replaced.
