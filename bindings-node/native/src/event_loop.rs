@@ -72,40 +72,15 @@ impl Watch {
         on_readable: OnReadable,
     ) -> Option<Self> {
         let uv = uv()?;
-        let mut event_loop = ptr::null_mut();
-        // SAFETY: called on the thread of `env`, with a place for the result.
-        let status = unsafe { sys::napi_get_uv_event_loop(env, &raw mut event_loop) };
-        if status != sys::Status::napi_ok {
+        let event_loop = loop_of(env)?;
+        let callback = kept(env, callback)?;
+        let Some((handle, layout)) = polling(uv, event_loop, descriptor) else {
+            // SAFETY: made above, on this thread, which is that of `env`.
+            unsafe { sys::napi_delete_reference(env, callback) };
             return None;
-        }
-        let mut reference = ptr::null_mut();
-        // SAFETY: as above, and `callback` is a value of this scope.
-        let status = unsafe { sys::napi_create_reference(env, callback, 1, &raw mut reference) };
-        if status != sys::Status::napi_ok {
-            return None;
-        }
-        // SAFETY: takes a number.
-        let size = unsafe { (uv.handle_size)(POLL_HANDLE) };
-        let layout = Layout::from_size_align(size, align_of::<u128>()).ok()?;
-        // SAFETY: the handle of libuv is not of size zero.
-        let handle: *mut c_void = unsafe { alloc_zeroed(layout) }.cast();
-        if handle.is_null() {
-            return None;
-        }
-        // SAFETY: the memory is as large as libuv said, and stays where it is until `on_closed`.
-        if unsafe { (uv.poll_init)(event_loop.cast(), handle, descriptor) } != 0 {
-            // SAFETY: allocated above with this layout; libuv did not take it.
-            unsafe { dealloc(handle.cast(), layout) };
-            return None;
-        }
-        let context = Box::new(Context {
-            uv,
-            layout,
-            env,
-            callback: reference,
-            on_readable,
-            is_dropped: Cell::new(false),
-        });
+        };
+        let is_dropped = Cell::new(false);
+        let context = Box::new(Context { uv, layout, env, callback, on_readable, is_dropped });
         // SAFETY: every handle of libuv begins with a pointer for its user.
         unsafe { handle.cast::<*mut Context>().write(Box::into_raw(context)) };
         // SAFETY: it has been initialised.
@@ -135,6 +110,41 @@ impl Drop for Watch {
         // SAFETY: closed once, here. libuv has it until `on_closed`.
         unsafe { (uv.close)(self.handle, on_closed) };
     }
+}
+
+/// The event loop that runs `env`.
+fn loop_of(env: sys::napi_env) -> Option<*mut c_void> {
+    let mut event_loop = ptr::null_mut();
+    // SAFETY: called on the thread of `env`, with a place for the result.
+    let status = unsafe { sys::napi_get_uv_event_loop(env, &raw mut event_loop) };
+    (status == sys::Status::napi_ok).then(|| event_loop.cast())
+}
+
+/// A function of JavaScript, kept until its reference is deleted.
+fn kept(env: sys::napi_env, callback: sys::napi_value) -> Option<sys::napi_ref> {
+    let mut reference = ptr::null_mut();
+    // SAFETY: called on the thread of `env`, and `callback` is a value of this scope.
+    let status = unsafe { sys::napi_create_reference(env, callback, 1, &raw mut reference) };
+    (status == sys::Status::napi_ok).then_some(reference)
+}
+
+/// A handle of libuv that may watch a descriptor, and how its memory was allocated.
+fn polling(uv: &Uv, event_loop: *mut c_void, descriptor: RawFd) -> Option<(*mut c_void, Layout)> {
+    // SAFETY: takes a number.
+    let size = unsafe { (uv.handle_size)(POLL_HANDLE) };
+    let layout = Layout::from_size_align(size, align_of::<u128>()).ok()?;
+    // SAFETY: the handle of libuv is not of size zero.
+    let handle: *mut c_void = unsafe { alloc_zeroed(layout) }.cast();
+    if handle.is_null() {
+        return None;
+    }
+    // SAFETY: the memory is as large as libuv said, and stays where it is until `on_closed`.
+    if unsafe { (uv.poll_init)(event_loop, handle, descriptor) } != 0 {
+        // SAFETY: allocated above with this layout; libuv did not take it.
+        unsafe { dealloc(handle.cast(), layout) };
+        return None;
+    }
+    Some((handle, layout))
 }
 
 unsafe extern "C" fn on_closed(handle: *mut c_void) {

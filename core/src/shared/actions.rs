@@ -42,11 +42,7 @@ impl Books {
                 Action::TakeBack { worker, most } => self.take_back(worker, most, now),
                 Action::Cancel { worker, call, reason } => self.ask_to_stop(worker, call, reason, aftermath),
                 Action::Ping { worker } => self.ping(worker, aftermath),
-                Action::Admitted { call } => {
-                    if let Some(admitted) = self.calls.get_mut(&call).and_then(|call| call.admitted.take()) {
-                        aftermath.run(admitted);
-                    }
-                }
+                Action::Admitted { call } => self.tell_admitted(call, aftermath),
                 Action::Stop { worker, timeout } => self.stop(worker, timeout, aftermath),
                 Action::Kill { worker, cause } => self.kill(worker, cause, aftermath),
                 Action::Settle { call, settlement } => self.settle(call, settlement, now, aftermath),
@@ -55,11 +51,7 @@ impl Books {
                         aftermath.emit(event);
                     }
                 }
-                Action::Closed => {
-                    if let Closed::NotYet(waiting) = std::mem::replace(&mut self.closed, Closed::Yes) {
-                        aftermath.announce_end(waiting);
-                    }
-                }
+                Action::Closed => self.tell_closed(aftermath),
             }
         }
     }
@@ -94,20 +86,16 @@ impl Books {
         let together =
             batch.map(|HandedTogether { nth, count }| InBatch { first: seq - u64::from(nth), count });
         let body = attempt.body(&call.call, together);
-        let frame =
-            member.loans.carry(Frame::new(Kind::Call, seq).with_body(body.encode()), &call.call.input);
+        let frame = Frame::new(Kind::Call, seq).with_body(body.encode());
+        let frame = member.loans.carry(frame, &call.call.input);
         match batch {
             Some(_) => link.push_in_batch(frame),
             None => link.push(Lane::Data, frame),
         }
         let route = || Route { link: Arc::downgrade(&link), seq, lender: member.loans.lender() };
-        if let Some(unread) = &call.streams.unread {
-            unread.begin(route());
-        }
-        match &call.streams.supply {
-            Some(supply) => supply.begin(route()),
-            None if wants_inputs => link.push(Lane::Data, Frame::new(Kind::InputEnd, seq)),
-            None => {}
+        call.streams.begin(route);
+        if wants_inputs && call.streams.supply.is_none() {
+            link.push(Lane::Data, Frame::new(Kind::InputEnd, seq));
         }
         aftermath.flush(link);
     }
@@ -173,6 +161,18 @@ impl Books {
         if let Some(lanes) = self.attachments.remove(&attachment) {
             self.crew.insert(worker, Member::new(Process::Coming { killed: false }, now));
             aftermath.take_in(worker, lanes);
+        }
+    }
+
+    fn tell_admitted(&mut self, call: CallId, aftermath: &mut Aftermath) {
+        if let Some(admitted) = self.calls.get_mut(&call).and_then(|call| call.admitted.take()) {
+            aftermath.run(admitted);
+        }
+    }
+
+    fn tell_closed(&mut self, aftermath: &mut Aftermath) {
+        if let Closed::NotYet(waiting) = std::mem::replace(&mut self.closed, Closed::Yes) {
+            aftermath.announce_end(waiting);
         }
     }
 }

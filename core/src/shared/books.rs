@@ -29,7 +29,7 @@ use crate::process::WorkerProcess;
 use crate::recorder::Recorder;
 use crate::sampler::{Memory, OomKills};
 use crate::stats::Latencies;
-use crate::stream::{Supply, Unread};
+use crate::stream::{Route, Supply, Unread};
 
 #[derive(Debug)]
 pub(crate) struct Books {
@@ -91,6 +91,16 @@ pub(crate) struct Streams {
 impl Streams {
     pub(crate) fn is_none(&self) -> bool {
         self.unread.is_none() && self.supply.is_none()
+    }
+
+    /// A worker has been given the call: items come from there, and inputs go there.
+    pub(super) fn begin(&self, route: impl Fn() -> Route) {
+        if let Some(unread) = &self.unread {
+            unread.begin(route());
+        }
+        if let Some(supply) = &self.supply {
+            supply.begin(route());
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use ganger_protocol::message::{Contract, ErrorReport as WireReport, Hello, Log, 
 use ganger_protocol::{Encoding, Flags, Frame, FrameError, Kind, Lane};
 use ganger_scheduler::{CallId, Input as News, Timestamp, WorkerId};
 
-use super::books::{Books, Handshake, Process};
+use super::books::{Books, Handshake, Member, Process};
 use super::in_flight::InFlight;
 use super::settling::{error_from_report, start_error_from_report};
 use super::{Aftermath, Shared};
@@ -79,6 +79,28 @@ pub(super) struct Heard<'a> {
     pub(super) now: Timestamp,
 }
 
+impl Heard<'_> {
+    /// What the pool and its new worker agree on.
+    fn welcome(&self, member: &mut Member, hello: &Hello, version: u16) -> Welcome {
+        let options = &self.shared.options;
+        let alone = options.concurrency.get() == 1;
+        let claims_fd = member.ahead.agree(hello.ahead && alone).then(|| member.loans.first_free_fd());
+        Welcome {
+            version,
+            pool: options.name.clone(),
+            worker: self.worker.index,
+            generation: self.worker.generation,
+            concurrency: options.concurrency.get(),
+            max_payload: options.max_payload,
+            cancel_grace_ms: milliseconds(options.cancel_grace),
+            stop_timeout_ms: milliseconds(options.stop_timeout),
+            device: member.device.as_deref().map(str::to_owned),
+            shared_memory: member.loans.agree(hello.shared_memory),
+            claims_fd,
+        }
+    }
+}
+
 impl Books {
     pub(crate) fn violated(
         &mut self,
@@ -144,22 +166,7 @@ impl Books {
         if !matches!(member.handshake, Handshake::Silent) {
             return Err("a second HELLO".to_owned());
         }
-        let options = &heard.shared.options;
-        let alone = options.concurrency.get() == 1;
-        let claims_fd = member.ahead.agree(hello.ahead && alone).then(|| member.loans.first_free_fd());
-        let welcome = Welcome {
-            version,
-            pool: options.name.clone(),
-            worker: heard.worker.index,
-            generation: heard.worker.generation,
-            concurrency: options.concurrency.get(),
-            max_payload: options.max_payload,
-            cancel_grace_ms: milliseconds(options.cancel_grace),
-            stop_timeout_ms: milliseconds(options.stop_timeout),
-            device: member.device.as_deref().map(str::to_owned),
-            shared_memory: member.loans.agree(hello.shared_memory),
-            claims_fd,
-        };
+        let welcome = heard.welcome(member, &hello, version);
         if let Process::Attached { pid, .. } = &mut member.process {
             *pid = u32::try_from(hello.pid).ok();
         }

@@ -1,7 +1,9 @@
 //! From the scheduler's events to what apps are told: pids, names and milliseconds are added here.
 
 use ganger_protocol::message::Log;
-use ganger_scheduler::{CallId, Event as Fact, Exit, ExitReason as Reason, RecycleReason as Why, WorkerId};
+use ganger_scheduler::{
+    CallId, DeathCause, Event as Fact, Exit, ExitReason as Reason, RecycleReason as Why, WorkerId,
+};
 
 use super::books::Books;
 use super::settling::cause;
@@ -21,26 +23,14 @@ impl Books {
             // Told when there is a process to name.
             Fact::WorkerStart { .. } => return None,
             Fact::WorkerReady { worker, started_in } => {
-                let started_in = started_in.as_secs_f64() * 1e3;
-                WorkerReady { pool, worker: worker.index, pid: self.pid(worker).unwrap_or(0), started_in }
-                    .into()
+                let (pid, started_in) = (self.pid(worker).unwrap_or(0), started_in.as_secs_f64() * 1e3);
+                WorkerReady { pool, worker: worker.index, pid, started_in }.into()
             }
-            Fact::WorkerExit { worker, exit, running, calls, reason, cause: of } => WorkerExit {
-                pool,
-                error: self.start_failure(reason),
-                worker: worker.index,
-                pid: self.pid(worker),
-                code: code(exit),
-                signal: signal(exit),
-                running: running as u64,
-                calls,
-                reason: word(reason),
-                cause: self.obituary.as_ref().map_or_else(|| cause(of), |obituary| obituary.cause(of)),
+            Fact::WorkerExit { worker, exit, running, calls, reason, cause } => {
+                self.told_exit(worker, exit, running, calls, (reason, cause)).into()
             }
-            .into(),
             Fact::CallRetry { call, attempt, retries, worker } => {
-                let function = self.calls.get(&call).map(|pending| pending.call.function.to_string());
-                let r#fn = function.unwrap_or_default();
+                let r#fn = self.function_of(call).unwrap_or_default();
                 CallRetry { pool, worker: worker.index, pid: self.pid(worker), r#fn, attempt, retries }.into()
             }
             Fact::QueueFull { waiting, bytes } => {
@@ -63,6 +53,28 @@ impl Books {
             Fact::ReplacementFailed { worker, .. } => self.told_replacement_failed(worker).into(),
             Fact::MemoryFloor { worker, memory } => self.told_memory_floor(worker, memory).into(),
         })
+    }
+
+    fn told_exit(
+        &self,
+        worker: WorkerId,
+        exit: Exit,
+        running: usize,
+        calls: u64,
+        (reason, of): (Reason, DeathCause),
+    ) -> WorkerExit {
+        WorkerExit {
+            pool: self.pool.to_string(),
+            error: self.start_failure(reason),
+            worker: worker.index,
+            pid: self.pid(worker),
+            code: code(exit),
+            signal: signal(exit),
+            running: running as u64,
+            calls,
+            reason: word(reason),
+            cause: self.obituary.as_ref().map_or_else(|| cause(of), |obituary| obituary.cause(of)),
+        }
     }
 
     fn told_replacement_failed(&self, stays: WorkerId) -> Warning {

@@ -84,6 +84,29 @@ enum Work {
     Together(Vec<Run>),
 }
 
+impl State {
+    /// Lists a call, or those of a batch as one, before anything else can be heard of it.
+    fn begin(&mut self, mut work: Work) -> Todo {
+        let call = Arc::new(match &mut work {
+            Work::Alone(run) => CallState::new(run),
+            Work::Together(runs) => CallState::of_batch(runs),
+        });
+        let runs = match &work {
+            Work::Alone(run) => std::slice::from_ref(&**run),
+            Work::Together(runs) => runs,
+        };
+        self.calls.extend(runs.iter().map(|run| (run.seq, Arc::clone(&call))));
+        Todo::Run(work, call)
+    }
+
+    /// A call that has ended hears nothing.
+    fn tell(&self, seq: u64, news: impl FnOnce(&CallState)) {
+        if let Some(call) = self.calls.get(&seq) {
+            news(call);
+        }
+    }
+}
+
 impl Engine {
     pub(crate) fn start(
         session: Session,
@@ -285,53 +308,29 @@ impl Engine {
     /// What must happen under the lock: a cancel must find the call that came before it.
     fn settle(&self, effect: Effect, state: &mut State) -> Option<Todo> {
         match effect {
-            Effect::Run(mut run) => {
-                let call = Arc::new(CallState::new(&mut run));
-                state.calls.insert(run.seq, Arc::clone(&call));
-                Some(Todo::Run(Work::Alone(run), call))
-            }
-            Effect::RunTogether(mut runs) => {
-                let call = Arc::new(CallState::of_batch(&mut runs));
-                state.calls.extend(runs.iter().map(|run| (run.seq, Arc::clone(&call))));
-                Some(Todo::Run(Work::Together(runs), call))
-            }
+            Effect::Run(run) => return Some(state.begin(Work::Alone(run))),
+            Effect::RunTogether(runs) => return Some(state.begin(Work::Together(runs))),
             Effect::Cancel { seq, reason } => {
-                if let Some(call) = state.calls.get(&seq) {
-                    call.cancel(reason);
-                }
+                state.tell(seq, |call| call.cancel(reason));
                 self.credit.notify_all();
-                None
             }
             Effect::Credit { seq } => {
-                if let Some(call) = state.calls.get(&seq) {
-                    call.credit();
-                }
+                state.tell(seq, CallState::credit);
                 self.credit.notify_all();
-                None
             }
-            Effect::Input { seq, item } => {
-                if let Some(call) = state.calls.get(&seq) {
-                    call.inbox.put(item);
-                }
-                None
-            }
-            Effect::InputEnd { seq } => {
-                if let Some(call) = state.calls.get(&seq) {
-                    call.inbox.end();
-                }
-                None
-            }
+            Effect::Input { seq, item } => state.tell(seq, |call| call.inbox.put(item)),
+            Effect::InputEnd { seq } => state.tell(seq, |call| call.inbox.end()),
             Effect::Released(offsets) => {
                 if let Some(arenas) = self.arenas.get() {
                     arenas.release(&offsets);
                 }
-                None
             }
-            Effect::Load(welcome) => Some(Todo::Load(welcome)),
-            Effect::Shutdown => Some(Todo::Shutdown),
-            Effect::Exit { code, complaint } => Some(Todo::Exit { code, complaint }),
-            Effect::Vanish => Some(Todo::Vanish),
+            Effect::Load(welcome) => return Some(Todo::Load(welcome)),
+            Effect::Shutdown => return Some(Todo::Shutdown),
+            Effect::Exit { code, complaint } => return Some(Todo::Exit { code, complaint }),
+            Effect::Vanish => return Some(Todo::Vanish),
         }
+        None
     }
 
     fn perform(&self, todo: Todo) {

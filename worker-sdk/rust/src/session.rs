@@ -7,6 +7,7 @@
 
 mod arrivals;
 mod batches;
+mod running;
 mod streams;
 #[cfg(test)]
 mod transcript;
@@ -22,6 +23,8 @@ use ganger_protocol::{
     Reference, VIOLATION_EXIT_CODE,
 };
 
+use running::Running;
+pub(crate) use running::{InputItem, Run};
 pub(crate) use turns::Claims;
 
 /// What a session wants of its worker.
@@ -49,40 +52,6 @@ pub(crate) enum Effect {
     Exit { code: i32, complaint: Option<String> },
     /// Exit at once: nobody reads any more (R1).
     Vanish,
-}
-
-/// A call to run.
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) seq: u64,
-    pub(crate) function: String,
-    pub(crate) attempt: u32,
-    pub(crate) timeout_ms: Option<u64>,
-    pub(crate) shape: ganger_protocol::message::Shape,
-    pub(crate) context: BTreeMap<String, String>,
-    pub(crate) encoding: Encoding,
-    pub(crate) payload: Bytes,
-    /// Where in shared memory the payload lies, if it does.
-    pub(crate) shared: Option<Reference>,
-    /// Its function reads an input stream.
-    pub(crate) reads: bool,
-}
-
-/// An item of an input stream, not decoded yet.
-#[derive(Debug)]
-pub(crate) struct InputItem {
-    /// None: one that nobody knows.
-    pub(crate) encoding: Option<Encoding>,
-    pub(crate) payload: Bytes,
-    /// Where in shared memory the payload lies, if it does.
-    pub(crate) shared: Option<Reference>,
-}
-
-impl InputItem {
-    /// Bytes of the payload, wherever it lies.
-    pub(crate) fn length(&self) -> u64 {
-        self.shared.map_or(self.payload.len() as u64, |reference| reference.length)
-    }
 }
 
 /// How a call ended.
@@ -117,18 +86,6 @@ enum Phase {
     Stopping,
     /// Nothing matters any more.
     Ending,
-}
-
-#[derive(Debug)]
-struct Running {
-    cancelled: bool,
-    credit_items: i64,
-    credit_bytes: i64,
-    inputs: streams::Inputs,
-    /// The numbers of the batch that it is in.
-    batch: Option<std::ops::RangeInclusive<u64>>,
-    /// What it ends with whatever its function says.
-    refused: Option<Box<ErrorReport>>,
 }
 
 /// The state of one worker towards its host.

@@ -1,5 +1,7 @@
 //! What happens to a worker: attachment, readiness, its clocks, its death and what that means for its calls.
 
+use std::collections::BTreeSet;
+
 use super::Scheduler;
 use super::calls::place;
 use crate::action::{Action, KillCause};
@@ -98,17 +100,12 @@ impl Scheduler {
         self.vacate(id);
         let Some(mut worker) = self.roster.remove(id) else { return };
         self.placement.remove(id);
-        self.timers.clear(TimerKey::WorkerStart(id));
-        self.timers.clear(TimerKey::WorkerStop(id));
-        self.clear_worker_clocks(id);
-        for &call in worker.asked.keys() {
-            self.timers.clear(TimerKey::CancelGrace(id, call));
-        }
+        self.clear_all_clocks(&worker);
         let claimed = self.bury_line(&mut worker, unwritten);
         let cause = worker.death_cause(exit);
         let reason = self.reason(&worker, cause);
-        let had_calls = !worker.asked.is_empty()
-            || worker.running.keys().chain(&claimed).any(|call| !unwritten.contains(call));
+        let mut had = worker.running.keys().chain(&claimed);
+        let had_calls = !worker.asked.is_empty() || had.any(|call| !unwritten.contains(call));
         self.emit(Event::WorkerExit {
             worker: id,
             exit,
@@ -129,8 +126,22 @@ impl Scheduler {
         for call in claimed {
             self.lose(call, id, cause);
         }
+        self.lose_pinned(worker.pinned, id, cause);
+    }
+
+    fn clear_all_clocks(&mut self, worker: &Worker) {
+        self.timers.clear(TimerKey::WorkerStart(worker.id));
+        self.timers.clear(TimerKey::WorkerStop(worker.id));
+        self.clear_worker_clocks(worker.id);
+        for &call in worker.asked.keys() {
+            self.timers.clear(TimerKey::CancelGrace(worker.id, call));
+        }
+    }
+
+    /// Calls that only the dead worker could have run.
+    fn lose_pinned(&mut self, calls: BTreeSet<CallId>, id: WorkerId, cause: DeathCause) {
         self.pinned_to.remove(&id);
-        for call in worker.pinned {
+        for call in calls {
             let pinned = self.calls.remove(&call).expect("a waiting call is known");
             self.settle(call, &pinned, Failure::WorkerDied { worker: id, cause });
         }

@@ -3,11 +3,8 @@
 use ganger_protocol::message::{
     Call, Cancel, CancelReason, Credit, ErrorReport, Release, Stop, Welcome, code,
 };
-use ganger_protocol::{
-    Arena, BodyError, Flags, Frame, Kind, Limits, Reference, STREAM_CREDIT_BYTES, STREAM_CREDIT_ITEMS,
-};
+use ganger_protocol::{Arena, BodyError, Encoding, Flags, Frame, Kind, Limits, Reference};
 
-use super::streams::Inputs;
 use super::{Effect, Phase, Run, Running, Session};
 use crate::nearest::{nearest, shortened};
 
@@ -111,48 +108,37 @@ impl Session {
     fn begin_call(&mut self, frame: Frame, shared: Option<Reference>) -> Result<(), String> {
         let call = Call::decode(&frame.body).map_err(|error| format!("the body of a CALL: {error}"))?;
         let seq = frame.seq;
-        if !self.names.iter().any(|name| name == call.function) {
+        let stands_in = |names: &[String]| names.iter().any(|name| name == call.function);
+        if !stands_in(&self.names) {
             let report = self.no_such_function(call.function);
             self.answer_error(seq, &report);
             return Ok(());
         }
-        let takes_batches = self.batching.iter().any(|name| name == call.function);
+        let takes_batches = stands_in(&self.batching);
         let batch = self.join(seq, call.batch.filter(|_| takes_batches))?;
-        if let Some(reference) = shared.filter(|reference| reference.length > self.max_payload) {
-            let message =
-                format!("the input has {} bytes, the limit is {}", reference.length, self.max_payload);
-            self.answer_error(seq, &ErrorReport::new(code::PAYLOAD_TOO_LARGE, "", message));
-            return Ok(());
-        }
-        let Some(encoding) = frame.flags.encoding() else {
-            let report = ErrorReport::new(code::INVALID_INPUT, "", "the encoding of the input is unknown");
-            self.answer_error(seq, &report);
-            return Ok(());
+        let encoding = match self.fit(&frame, shared) {
+            Ok(encoding) => encoding,
+            Err(report) => {
+                self.answer_error(seq, &report);
+                return Ok(());
+            }
         };
-        let reads = self.readers.iter().any(|name| name == call.function);
-        let running = Running {
-            inputs: if reads { Inputs::Open { owed: Credit::default() } } else { Inputs::None },
-            batch: batch.clone(),
-            refused: None,
-            cancelled: false,
-            credit_items: STREAM_CREDIT_ITEMS.into(),
-            credit_bytes: STREAM_CREDIT_BYTES.cast_signed(),
-        };
-        self.running.insert(seq, running);
-        let run = Run {
-            seq,
-            function: call.function.to_owned(),
-            attempt: call.attempt,
-            timeout_ms: call.timeout_ms,
-            shape: call.shape,
-            context: call.context.map(std::borrow::Cow::into_owned).unwrap_or_default(),
-            encoding,
-            payload: frame.payload,
-            shared,
-            reads,
-        };
+        let reads = stands_in(&self.readers);
+        self.running.insert(seq, Running::new(reads, batch.clone()));
+        let run = Run::of(seq, call, encoding, frame.payload, shared, reads);
         self.start(run, batch.is_some());
         Ok(())
+    }
+
+    /// The encoding of an input that can be read, or why it cannot.
+    fn fit(&self, frame: &Frame, shared: Option<Reference>) -> Result<Encoding, Box<ErrorReport>> {
+        if let Some(Reference { length, .. }) = shared.filter(|shared| shared.length > self.max_payload) {
+            let message = format!("the input has {length} bytes, the limit is {}", self.max_payload);
+            return Err(Box::new(ErrorReport::new(code::PAYLOAD_TOO_LARGE, "", message)));
+        }
+        frame.flags.encoding().ok_or_else(|| {
+            Box::new(ErrorReport::new(code::INVALID_INPUT, "", "the encoding of the input is unknown"))
+        })
     }
 
     fn no_such_function(&self, name: &str) -> ErrorReport {
