@@ -100,11 +100,15 @@ fn large_payloads_under_way() {
     let large = "x".repeat(4 * SHARED_MEMORY_THRESHOLD);
     let pool = pool(json!({}));
     drop(call(&pool, "echo", json!(large)).unwrap());
-    let stubborn = submit(&pool, "stubborn", json!({}), json!({}));
+    let folder = tempfile::tempdir().unwrap();
+    let gate = folder.path().join("gate");
+    let held = submit(&pool, "hold", json!(gate), json!({}));
     let waiting = submit(&pool, "echo", json!(large), json!({}));
+    // One that its worker had not read yet would go to the next.
+    until("one has begun", || gate.with_extension("begun").exists());
     until("one waits", || pool.stats().queued == 1);
     kill(pids(&pool)[0], "KILL");
-    assert_eq!(code(outcome(&stubborn)), "WORKER_CRASHED");
+    assert_eq!(code(outcome(&held)), "WORKER_CRASHED");
     drop(outcome(&waiting).unwrap());
     pool.close_blocking(Some(PATIENCE));
 }

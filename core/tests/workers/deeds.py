@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from ganger_worker import action, context, shutdown, startup
 
-if os.environ.get("DIE_AT_IMPORT"):
-    os.kill(os.getpid(), getattr(signal, os.environ["DIE_AT_IMPORT"])) if os.environ["DIE_AT_IMPORT"].startswith(
-        "SIG"
-    ) else os._exit(int(os.environ["DIE_AT_IMPORT"]))
+_how = os.environ.get("DIE_AT_IMPORT")
+if _how and _how.startswith("SIG"):
+    os.kill(os.getpid(), getattr(signal, _how))
+elif _how:
+    os._exit(int(_how))
 
 
 @startup
@@ -81,6 +82,16 @@ async def meet(place: str, guests: int) -> None:
 def stubborn() -> None:
     while True:
         time.sleep(0.01)
+
+
+@action
+def hold(gate: str) -> str:
+    """Runs until there is a file of that name; one beside it says that it has begun."""
+    with open(f"{gate}.begun", "w"):
+        pass
+    while not os.path.exists(gate):
+        time.sleep(0.002)
+    return "held"
 
 
 @action
