@@ -18,7 +18,9 @@ mod progress;
 mod refused;
 mod settle;
 mod stream;
+mod told;
 mod waiting;
+mod watched;
 
 use pyo3::prelude::*;
 
@@ -35,7 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OVER", marks.over(module.py()))?;
     module.add_function(wrap_pyfunction!(stream::stream, module)?)?;
     module.add_function(wrap_pyfunction!(feed::submit_fed, module)?)?;
-    module.add_function(wrap_pyfunction!(progress::submit_told, module)?)?;
+    module.add_function(wrap_pyfunction!(watched::submit_told, module)?)?;
     module.add_class::<memory::Block>()?;
     module.add_class::<encode::Arguments>()?;
     module.add_function(wrap_pyfunction!(settle_in, module)?)?;

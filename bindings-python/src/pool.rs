@@ -15,7 +15,7 @@ use crate::boundary::guarded;
 use crate::fate::Fate;
 use crate::memory::Block;
 use crate::settle::Settler;
-use crate::{announcing, decode, encode, error, fate, interpreter, options, plain, waiting};
+use crate::{announcing, decode, encode, error, fate, interpreter, options, plain, told, waiting};
 
 /// A pool of the core.
 #[pyclass(frozen, module = "ganger._native")]
@@ -115,7 +115,7 @@ impl Pool {
             let begin = |done| self.core.broadcast(&asked, done);
             let outcomes =
                 waiting::answer(py, &self.core, None, begin, |calls| self.core.cancel_all(&calls))?;
-            fate::told_all(py, &outcomes.unwrap_or_default())
+            told::told_all(py, &outcomes.unwrap_or_default())
         })
     }
 

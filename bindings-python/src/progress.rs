@@ -4,18 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ganger::ProgressObserver;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyDict};
+use pyo3::types::PyAny;
 
-use crate::boundary::guarded;
-use crate::fate;
-use crate::pool::Pool;
-use crate::settle::Settler;
+use crate::settle::{Listener, Settler};
 
 /// Of one call.
 #[pyclass(frozen, module = "ganger._native")]
 pub(crate) struct Progress(Arc<Mailbox>);
 
-pub(crate) struct Mailbox {
+struct Mailbox {
     /// Called with done, total and note.
     tell: Py<PyAny>,
     settler: &'static Settler,
@@ -27,24 +24,6 @@ struct News {
     latest: Option<ganger::Progress>,
     /// The settling thread knows that there is something.
     rung: bool,
-}
-
-/// Makes a call that says how far it is, for a future to hold. In a full queue it may `wait` for room.
-#[pyfunction]
-#[pyo3(signature = (pool, function, value, options, wait, progress, /))]
-pub(crate) fn submit_told(
-    pool: &Bound<'_, Pool>,
-    function: &str,
-    value: &Bound<'_, PyAny>,
-    options: Option<&Bound<'_, PyDict>>,
-    wait: bool,
-    progress: &Bound<'_, Progress>,
-) -> PyResult<fate::Call> {
-    guarded(|| {
-        let asked = pool.get().asked(function, value, options)?;
-        let asked = ganger::Call { on_progress: Some(progress.get().observer()), ..asked };
-        pool.get().send(pool.py(), asked, wait)
-    })
 }
 
 #[pymethods]
@@ -68,14 +47,14 @@ impl Progress {
             news.latest = Some(progress.clone());
             if !std::mem::replace(&mut news.rung, true) {
                 drop(news);
-                mailbox.settler.tell_progress(Arc::clone(&mailbox));
+                mailbox.settler.tell_progress(Arc::<Mailbox>::clone(&mailbox));
             }
         })
     }
 }
 
-impl Mailbox {
-    pub(crate) fn tell_latest(&self, py: Python<'_>) -> PyResult<()> {
+impl Listener for Mailbox {
+    fn tell_latest(&self, py: Python<'_>) -> PyResult<()> {
         let latest = {
             let mut news = self.news();
             news.rung = false;
@@ -84,7 +63,9 @@ impl Mailbox {
         let Some(ganger::Progress { done, total, note }) = latest else { return Ok(()) };
         self.tell.call1(py, (done, total, note)).map(drop)
     }
+}
 
+impl Mailbox {
     fn news(&self) -> MutexGuard<'_, News> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }

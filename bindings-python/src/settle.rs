@@ -11,8 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
-use crate::fate::{told, told_all};
-use crate::progress::Mailbox;
+use crate::told::{told, told_all};
 use crate::{error, interpreter};
 
 /// The thread of this process, and what is handed to it.
@@ -23,7 +22,7 @@ pub(crate) struct Settler {
 
 enum Settled {
     Future(Py<PyAny>, News),
-    Progress(Arc<Mailbox>),
+    Progress(Arc<dyn Listener>),
 }
 
 enum News {
@@ -31,6 +30,11 @@ enum News {
     Outcomes(Vec<(u32, Outcome)>),
     So,
     Never(Box<Error>),
+}
+
+/// Somebody who is told what has come since the last time, on this thread.
+pub(crate) trait Listener: Send + Sync {
+    fn tell_latest(&self, py: Python<'_>) -> PyResult<()>;
 }
 
 impl Settler {
@@ -66,8 +70,8 @@ impl Settler {
     }
 
     /// Somebody is told how far a call is.
-    pub(crate) fn tell_progress(&self, mailbox: Arc<Mailbox>) {
-        self.add(Settled::Progress(mailbox));
+    pub(crate) fn tell_progress(&self, listener: Arc<dyn Listener>) {
+        self.add(Settled::Progress(listener));
     }
 
     fn start() -> PyResult<&'static Self> {
@@ -114,8 +118,8 @@ fn hand_over(py: Python<'_>, batch: &[Settled]) {
         for settled in batch {
             match settled {
                 Settled::Future(future, news) => list.append(news.for_python(py, future)?)?,
-                Settled::Progress(mailbox) => {
-                    mailbox.tell_latest(py).unwrap_or_else(|error| error.write_unraisable(py, None))
+                Settled::Progress(listener) => {
+                    listener.tell_latest(py).unwrap_or_else(|error| error.write_unraisable(py, None))
                 }
             }
         }

@@ -1,11 +1,10 @@
 //! Outcomes of calls on their way to JavaScript. Small results go into the inbox, memory that JavaScript made once and reads in place: records of
 //! four doubles, then the payloads that they point to. Large ones and errors go apart, as values of their own.
 
-use ganger::Reply;
 use ganger::error::{Error, ErrorCode};
+use ganger::{Outcome, Reply};
 use napi::bindgen_prelude::{Array, ArrayBuffer, Env};
 
-use crate::mailbox::Settled;
 use crate::{encoding, fault, memory};
 
 /// Bytes of a record: ticket, encoding, and where the payload begins and ends in the inbox.
@@ -20,6 +19,12 @@ const VIEWED: usize = 64 * 1024;
 const MAPPED: usize = 256 * 1024;
 /// In the place of an encoding: it lies apart, or, there, it is an error.
 const APART: i32 = -1;
+
+/// A call that is over. `ticket` is the number under which JavaScript made it.
+pub(crate) struct Settled {
+    pub(crate) ticket: f64,
+    pub(crate) outcome: Outcome,
+}
 
 /// Room of an inbox while outcomes are chosen for it.
 pub(crate) struct Room {

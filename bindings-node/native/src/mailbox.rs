@@ -9,7 +9,7 @@ use napi::Status;
 use napi::bindgen_prelude::{Function, Unknown};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 
-use crate::delivery::Room;
+use crate::delivery::{Room, Settled};
 
 /// Weak: an idle pool does not keep the event loop alive.
 type Wake = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true>;
@@ -46,12 +46,6 @@ pub(crate) struct News {
     pub(crate) awaited: Vec<(f64, Option<Box<Error>>)>,
     /// Broadcasts that are over, with the places of their workers as tickets.
     pub(crate) gathered: Vec<(f64, Vec<Settled>)>,
-}
-
-/// A call that is over. `ticket` is the number under which JavaScript made it.
-pub(crate) struct Settled {
-    pub(crate) ticket: f64,
-    pub(crate) outcome: Outcome,
 }
 
 /// What is left in the mailbox.

@@ -14,9 +14,9 @@ use napi::bindgen_prelude::{Array, ArrayBuffer, BufferSlice, Env, Function, Unkn
 use napi_derive::napi;
 use serde_json::{Map, Value};
 
-use crate::delivery::Room;
+use crate::delivery::{Room, Settled};
 use crate::fault::{thrown, wrong_options};
-use crate::mailbox::{Mailbox, Settled};
+use crate::mailbox::Mailbox;
 use crate::memory::Blocks;
 use crate::turns::Turns;
 use crate::{delivery, encoding, fault};

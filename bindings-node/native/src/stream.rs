@@ -8,9 +8,9 @@ use napi::bindgen_prelude::{Array, BufferSlice, Env};
 use napi_derive::napi;
 
 use crate::bell::now_or_later;
-use crate::delivery::{self, Room};
+use crate::delivery::{self, Room, Settled};
 use crate::fault;
-use crate::mailbox::{Mailbox, Settled};
+use crate::mailbox::Mailbox;
 
 /// How many items are taken of core at once: as many as a worker may be ahead.
 const AT_ONCE: usize = 64;

@@ -67,7 +67,7 @@ pub(crate) struct CheckArguments {
     #[arg(long)]
     pub(crate) json: bool,
     /// Check this rule only, such as 17; may be given several times
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=crate::check::LAST_RULE.into()))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=crate::rules::LAST_RULE.into()))]
     pub(crate) rule: Vec<u8>,
     /// How long to wait for each thing that the worker should do
     #[arg(long, value_name = "TIME", default_value = "10s")]

@@ -11,7 +11,6 @@ mod describe;
 mod ledger;
 mod link;
 mod process;
-mod rules;
 mod tokens;
 mod trials;
 mod verdicts;
@@ -27,8 +26,6 @@ use crate::failure::Failure;
 use bench::{Bench, Setup, hear_ready};
 use trials::Trial;
 use verdicts::Verdicts;
-
-pub(crate) use rules::LAST_RULE;
 
 /// Does what the command line says. Whether every rule was kept is the exit code's to say.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {

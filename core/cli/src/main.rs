@@ -13,6 +13,7 @@ mod items;
 mod json;
 mod output;
 mod progress;
+mod rules;
 mod signature;
 mod types;
 mod worker;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// The number of a rule of SPEC.
-pub(super) type Rule = u8;
+use crate::rules::Rule;
 
 /// What a trial ends with.
 pub(super) type Kept<T = ()> = Result<T, Breach>;

@@ -12,9 +12,10 @@ use ganger_protocol::{
 };
 
 use super::arenas::Arenas;
-use super::breach::{Breach, Kept, Rule, ensure};
+use super::breach::{Breach, Kept, ensure};
 use super::describe::describe;
 use super::tokens::Tokens;
+use crate::rules::Rule;
 
 /// A call under way.
 #[derive(Clone, Copy, Debug)]

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use ganger_protocol::message::{Call, Cancel, Credit, ErrorReport, Release, Stop};
 use ganger_protocol::{Encoding, Frame, HEADER_LENGTH, Header, Kind, Lane, VIOLATION_EXIT_CODE, Value};
 
-use super::breach::{Breach, Kept, Rule, ensure};
+use super::breach::{Breach, Kept, ensure};
 use super::describe::{cut, describe};
 use super::ledger::Ledger;
 use super::process::{Exit, Process};
 use super::wire::Heard;
+use crate::rules::Rule;
 
 /// Both lanes of a worker that runs.
 #[derive(Debug)]

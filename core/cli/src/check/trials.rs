@@ -16,7 +16,8 @@ mod streams;
 pub(super) use streams::streams;
 
 use super::bench::Bench;
-use super::breach::{Kept, Rule};
+use super::breach::Kept;
+use crate::rules::Rule;
 
 /// One conversation with the worker, or a few of the same kind.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ganger_protocol::message::Hello;
 use serde_json::{Value, json};
 
-use super::breach::{Breach, Rule};
-use super::rules::{RULES, RuleRow};
+use super::breach::Breach;
 use super::trials::Trial;
+use crate::rules::{RULES, Rule, RuleRow};
 
 /// What is known of the rules so far.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use ganger_protocol::{Flags, Frame, HEADER_LENGTH, Kind, Lane, MAX_BODY_LENGTH, 
 
 use super::{Trial, trial};
 use crate::check::bench::{Bench, Setup};
-use crate::check::breach::{Breach, Kept, Rule};
+use crate::check::breach::{Breach, Kept};
 use crate::check::link::Link;
+use crate::rules::Rule;
 
 pub(super) const TRIALS: &[Trial] = &[
     trial(&[4], &[], ignores_reserved_bytes_and_unknown_flags),

@@ -6,9 +6,10 @@ use ganger_protocol::{Bytes, Encoding, Flags, Frame, Kind, Lane, Value};
 use super::frames::as_rule;
 use super::{Need, Trial, trial};
 use crate::check::bench::{Bench, Setup};
-use crate::check::breach::{Kept, Rule, ensure};
+use crate::check::breach::{Kept, ensure};
 use crate::check::describe::describe;
 use crate::check::link::Link;
+use crate::rules::Rule;
 
 pub(super) const TRIALS: &[Trial] = &[
     trial(&[39], &[Need::Function("check_echo")], returns_values_as_they_are),

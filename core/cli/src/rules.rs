@@ -1,14 +1,15 @@
 //! The rules of SPEC by number: in a few words, and why one may go unchecked.
 
-use super::breach::Rule;
+/// The number of a rule, as SPEC counts them.
+pub(crate) type Rule = u8;
 
 /// A rule of SPEC.
 #[derive(Debug)]
-pub(super) struct RuleRow {
-    pub(super) number: Rule,
-    pub(super) text: &'static str,
+pub(crate) struct RuleRow {
+    pub(crate) number: Rule,
+    pub(crate) text: &'static str,
     /// Why no trial shows it; none if one does.
-    pub(super) unseen: Option<&'static str>,
+    pub(crate) unseen: Option<&'static str>,
 }
 
 const fn rule(number: Rule, text: &'static str) -> RuleRow {
@@ -20,7 +21,7 @@ const fn unseen(number: Rule, text: &'static str, why: &'static str) -> RuleRow 
 }
 
 #[rustfmt::skip] // A rule is read across.
-pub(super) const RULES: &[RuleRow] = &[
+pub(crate) const RULES: &[RuleRow] = &[
     rule(1, "ends at once when a lane ends"),
     rule(2, "leaves descriptors 0, 1 and 2 to prints"),
     rule(3, "keeps every frame on its own lane"),
