@@ -127,17 +127,27 @@ impl PoolOptions {
         read::fill(&mut draft, map, surface, POOL_FIELDS, (CALL_FIELDS, "a call, not of a pool"))?;
         let worker = draft.worker.resolve(surface)?;
         let options = draft.options;
-        if options.workers == Some(0) && options.endpoint.is_none() {
-            let problem =
-                "option \"workers\" is 0, but must be at least 1 unless \"endpoint\" lets workers attach";
-            return Err(OptionError::conflict("workers", surface, problem.to_owned()));
-        }
-        if options.workers.is_some_and(|workers| options.min_workers > workers) {
-            let problem = "option \"min_workers\" is more than \"workers\"";
-            return Err(OptionError::conflict("min_workers", surface, problem.to_owned()));
+        if let Some((option, problem)) = contradiction(&options) {
+            let problem = format!("option {:?} {problem}", surface.spell(option));
+            return Err(OptionError::conflict(option, surface, problem));
         }
         let name = draft.name.unwrap_or_else(|| worker.default_name());
         Ok(PoolOptions { worker, name, ..options })
+    }
+}
+
+/// Options that are right each for itself and not together: the one that has to change, and why.
+fn contradiction(options: &PoolOptions) -> Option<(&'static str, &'static str)> {
+    let workers = options.workers?;
+    let devices = options.devices.len();
+    if workers == 0 && options.endpoint.is_none() {
+        Some(("workers", "is 0, but must be at least 1 unless \"endpoint\" lets workers attach"))
+    } else if options.min_workers > workers {
+        Some(("min_workers", "is more than \"workers\""))
+    } else if devices > 0 && workers as usize > devices {
+        Some(("workers", "is more than there are \"devices\"; name one twice if two workers are to share it"))
+    } else {
+        None
     }
 }
 
@@ -282,7 +292,8 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
         "How many threads numerical libraries may use in a worker: sets the variables of OpenMP, OpenBLAS, MKL, BLIS, NumExpr and Accelerate."),
     field("devices", OptionKind::Texts, OptionDefault::Absent("none"), |d, v| d.options.devices = v.list(),
         "Devices, one a worker: each worker has one that no other has, in the variable `GANGER_DEVICE` and as `context.device`. A device \
-         `cuda:N` also sets `CUDA_VISIBLE_DEVICES`. By default there are as many workers as devices."),
+         `cuda:N` also sets `CUDA_VISIBLE_DEVICES`. By default there are as many workers as devices, and there may not be more; one that is \
+         named twice has two workers."),
     field("watch", OptionKind::FlagOrPath, OptionDefault::Absent("false"), |d, v| d.options.watch = Watch::from_option(v),
         "Reloads the workers when their code changes: `true` watches the worker's file or folder, a path watches that. Workers are replaced one \
          by one, ready before the old ones leave; code that cannot start keeps the old workers."),

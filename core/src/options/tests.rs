@@ -203,6 +203,17 @@ fn no_workers_only_where_some_may_attach() {
 }
 
 #[test]
+fn every_worker_has_a_device_and_at_least_the_fewest_fit() {
+    let of = |workers: u32, more: &str, value: Value| {
+        pool(json!({"python": "x", "workers": workers, more: value}), Surface::Node)
+    };
+    assert!(refusal(of(3, "devices", json!(["cuda:0", "cuda:1"]))).contains("\"workers\" is more"));
+    assert!(of(2, "devices", json!(["cuda:0", "cuda:0"])).is_ok(), "two may share one");
+    assert_eq!(refusal(of(1, "minWorkers", json!(2))), r#"option "minWorkers" is more than "workers""#);
+    assert!(of(1, "minWorkers", json!(1)).is_ok());
+}
+
+#[test]
 fn a_pool_has_exactly_one_worker_kind() {
     assert!(refusal(pool(json!({}), Surface::Node)).contains("needs one of"));
     for (several, named) in [

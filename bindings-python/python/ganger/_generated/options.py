@@ -172,7 +172,7 @@ class PoolOptions(TypedDict, total=False):
 
     # Devices, one a worker: each worker has one that no other has, in the variable `GANGER_DEVICE` and as
     # `context.device`. A device `cuda:N` also sets `CUDA_VISIBLE_DEVICES`. By default there are as many
-    # workers as devices.
+    # workers as devices, and there may not be more; one that is named twice has two workers.
     # Default: none.
     devices: Sequence[str] | None
 
