@@ -1,7 +1,9 @@
 //! What every file of the house keeps to, each law a test that names the lines which break it.
 
 mod arrows;
+mod circles;
 mod faults;
+mod functions;
 mod licences;
 mod names;
 mod purity;
