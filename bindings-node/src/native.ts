@@ -74,6 +74,7 @@ export interface NativePool {
   listen(event: string, wanted: boolean): void
   stats(): string
   calls(): string
+  flightRecord(): string
   functions(): string | null
   invite(): [address: string, token: string] | null
   warm(workers: number, number: number): void

@@ -180,6 +180,14 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     return JSON.parse(this.#native.calls()) as CallInfo[]
   }
 
+  /**
+   * The last 10 000 things that the pool heard and decided by, about three a call, as text: to send with a report of what went wrong. It has ids, sizes and times,
+   * and no names, inputs or results. `ganger replay` plays it again while its beginning is among them.
+   */
+  flightRecord(): string {
+    return this.#native.flightRecord()
+  }
+
   /** The functions that workers offer; null before the first worker was ready. */
   functions(): FunctionInfo[] | null {
     const functions = this.#native.functions()

@@ -206,6 +206,11 @@ impl Pool {
         guarded(|| plain::object(py, &py.detach(|| self.core.calls()).to_value(Surface::Python)))
     }
 
+    fn flight_record(&self, py: Python<'_>) -> PyResult<String> {
+        self.here(py)?;
+        guarded(|| Ok(py.detach(|| self.core.flight_record())))
+    }
+
     fn functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.here(py)?;
         guarded(|| {

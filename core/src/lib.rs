@@ -31,6 +31,7 @@ mod crew;
 mod endpoint;
 pub mod error;
 pub mod events;
+pub mod flight;
 mod function_info;
 mod gathering;
 mod home;

@@ -128,6 +128,8 @@ impl Pool {
     /// Has every worker replaced by one that loads the code anew. The replacement is ready first; code that cannot start keeps the old workers.
     pub fn reload(&self) {
         if self.is_here() {
+            // Who is replaced by hand only is not looked at otherwise.
+            self.0.shared.sample();
             self.0.shared.reload(Vec::new());
         }
     }

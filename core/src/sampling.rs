@@ -51,7 +51,8 @@ pub(crate) async fn run(pool: Weak<Shared>, interval: Duration) {
 }
 
 impl Shared {
-    fn sample(&self) {
+    /// Takes milliseconds: not for the IO thread.
+    pub(crate) fn sample(&self) {
         let crew: Vec<(WorkerId, u32)> = {
             let books = self.books();
             books.crew.iter().filter_map(|(worker, member)| Some((*worker, member.pid()?))).collect()

@@ -59,6 +59,31 @@ fn a_worker_is_replaced_warm_and_nobody_waits_for_the_load() {
 }
 
 #[test]
+fn whoever_is_replaced_is_told_with_its_memory_however_young_and_whatever_for() {
+    for (options, reason) in
+        [(json!({ "max_calls": 1 }), RecycleReason::Calls), (json!({}), RecycleReason::Reload)]
+    {
+        let pool = heavy(options);
+        let heard = events(&pool);
+        assert!(call(&pool, "pid", json!({})).is_ok());
+        if reason == RecycleReason::Reload {
+            pool.reload();
+        }
+        until("it is replaced", || {
+            let heard = heard.lock().unwrap();
+            heard.iter().any(|event| matches!(event, Event::WorkerRecycle(told) if told.reason == reason))
+        });
+        pool.close_blocking(Some(PATIENCE));
+        let heard = heard.lock().unwrap();
+        let memories = heard.iter().filter_map(|event| match event {
+            Event::WorkerRecycle(told) => Some(told.memory),
+            _ => None,
+        });
+        assert!(memories.clone().all(|memory| memory.is_some_and(|bytes| bytes > 1_000_000)), "{reason:?}");
+    }
+}
+
+#[test]
 fn a_leaking_worker_is_replaced_for_its_memory() {
     let pool = heavy(json!({ "max_memory": "150mb" }));
     let first = integer(call(&pool, "leak", json!(10)));

@@ -193,6 +193,12 @@ impl NativePool {
         calls.iter().map(|call| call.to_value(Surface::Node)).collect::<Value>().to_string()
     }
 
+    /// What the pool's scheduler was told lately, as text.
+    #[napi(catch_unwind)]
+    pub fn flight_record(&self) -> String {
+        self.pool.flight_record()
+    }
+
     /// A list of `FunctionInfo` as JSON; null before the first worker was ready.
     #[napi(catch_unwind)]
     pub fn functions(&self) -> Option<String> {

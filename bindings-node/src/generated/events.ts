@@ -72,7 +72,7 @@ export interface WorkerRecycleEvent {
   readonly pid: number
   /** Why. */
   readonly reason: 'age' | 'calls' | 'memory' | 'reload'
-  /** What it was last seen to use, in bytes; null if memory is not watched. */
+  /** What it was last seen to use, in bytes; null where that is not known. */
   readonly memory: number | null
   /** Calls it has answered. */
   readonly calls: number

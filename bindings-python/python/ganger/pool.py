@@ -96,6 +96,15 @@ class Pool(Calling):
         """The calls that run or wait now, oldest first."""
         return self._native.calls()
 
+    def flight_record(self) -> str:
+        """The last 10 000 things that the pool heard and decided by, about three a call, as text: to send with
+        a report of what went wrong.
+
+        It has ids, sizes and times, and no names, inputs or results. ``ganger replay`` plays it again while its
+        beginning is among them.
+        """
+        return self._native.flight_record()
+
     def invite(self) -> tuple[str, str] | None:
         """Address and one-time token for a worker that you start by hand: its ``GANGER_ENDPOINT`` and
         ``GANGER_TOKEN``.

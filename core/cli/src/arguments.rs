@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Lists the functions of a worker
     Functions(FunctionsArguments),
+    /// Plays a pool's flight record again, and tells what happened
+    Replay(ReplayArguments),
     /// Writes a typed client of a worker, for TypeScript and Python
     Types(TypesArguments),
 }
@@ -95,6 +97,16 @@ pub(crate) struct FunctionsArguments {
     /// Do not print what the worker says
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// A record is what `pool.flight_record()` in Python and `pool.flightRecord()` in Node.js give, or a file that a pool wrote at its end because the variable
+/// GANGER_FLIGHT_RECORDER named a folder. A line tells what the pool heard, with its moment in nanoseconds; the lines below it, what it did.
+#[derive(Debug, Args)]
+#[command(after_help = REPLAY_EXIT_CODES)]
+pub(crate) struct ReplayArguments {
+    /// The record: a file, or `-` for stdin
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: String,
 }
 
 /// Starts one worker, asks it, and writes what it offers as types: `NAME.d.ts` for `pool.proxy<Workers>()` in TypeScript, `NAME.pyi` for
@@ -183,6 +195,12 @@ Exit codes:
   1  a rule is broken
   2  the command line makes no sense
   3  the program cannot be started";
+
+const REPLAY_EXIT_CODES: &str = "\
+Exit codes:
+  0  all happened again as it was recorded
+  1  it cannot be played, or what happens is not what had happened: the record is of another version
+  2  the command line makes no sense, or the record cannot be read";
 
 const TYPES_EXIT_CODES: &str = "\
 Exit codes:

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use ganger::error::{Error, ErrorCode};
+use ganger::flight::ReplayError;
 
 use crate::input::InputError;
 use crate::interrupt::Signal;
@@ -35,6 +36,9 @@ pub(crate) enum Failure {
     /// Files of a typed client that say something else than the worker.
     #[error("{0}: not what the worker offers now; write it anew without --check")]
     Outdated(String),
+    /// A flight record that tells nothing.
+    #[error(transparent)]
+    Unplayable(#[from] ReplayError),
     /// Somebody has had enough.
     #[error("{0}: the call was cancelled")]
     Interrupted(Signal),
@@ -49,7 +53,9 @@ impl Failure {
         match self {
             Failure::Usage(_) | Failure::Worker(_) | Failure::Input(_) => USAGE,
             Failure::Call(error) => code_of(error.code),
-            Failure::Unshowable(_) | Failure::RulesBroken | Failure::Outdated(_) => FUNCTION,
+            Failure::Unshowable(_) | Failure::RulesBroken | Failure::Outdated(_) | Failure::Unplayable(_) => {
+                FUNCTION
+            }
             Failure::NotStarted(_) => WORKER,
             Failure::Interrupted(Signal::Interrupt) => 130,
             Failure::Interrupted(Signal::Terminate) => 143,

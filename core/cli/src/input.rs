@@ -44,6 +44,14 @@ pub(crate) fn read(argument: Option<&str>, raw: bool) -> Result<Input, InputErro
     Ok(Input::message_pack(json::to_value(value).encode()))
 }
 
+/// The text of a file, or of stdin.
+pub(crate) fn text(place: &str) -> Result<String, InputError> {
+    if place == "-" {
+        return io::read_to_string(io::stdin()).map_err(|error| InputError::unreadable("stdin", error));
+    }
+    fs::read_to_string(place).map_err(|error| InputError::unreadable(place, error))
+}
+
 fn of_stdin() -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     io::stdin().read_to_end(&mut bytes).map_err(|error| InputError::unreadable("stdin", error))?;

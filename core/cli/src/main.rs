@@ -1,4 +1,4 @@
-//! The command `ganger`: calls a worker's functions, lists them, and checks that a worker keeps the protocol.
+//! The command `ganger`: calls a worker's functions, lists them, checks that a worker keeps the protocol, and plays flight records.
 
 mod arguments;
 mod call;
@@ -13,6 +13,7 @@ mod items;
 mod json;
 mod output;
 mod progress;
+mod replay;
 mod rules;
 mod signature;
 mod types;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Call(arguments) => call::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Types(arguments) => types::run(&arguments),
     };
     match done {

@@ -232,6 +232,36 @@ fn ctrl_c_cancels_the_call_and_the_worker_stops() {
 }
 
 #[test]
+fn what_a_pool_recorded_happens_again() {
+    let place = Place::new();
+    let recorded = |arguments: &[&str]| {
+        let mut command = place.command(&[&["call", "prices.py"], arguments].concat());
+        command.env("GANGER_FLIGHT_RECORDER", place.path("flights")).output().expect("it runs")
+    };
+    assert!(recorded(&["convert", r#"{"amount": 3}"#]).status.success());
+    let [flight] = &std::fs::read_dir(place.path("flights")).unwrap().flatten().collect::<Vec<_>>()[..]
+    else {
+        panic!("one pool, one record")
+    };
+    let record = std::fs::read_to_string(flight.path()).unwrap();
+    let played = place.run(&["replay", flight.path().to_str().unwrap()]);
+    assert_eq!(played.code, Some(0), "{}", played.stderr);
+    for part in [
+        "\n    spawn 0.0\n",
+        "\n    assign 1 to 0.0, attempt 1",
+        "settle 1: answered, attempts 1",
+        "    closed\n",
+    ] {
+        assert!(played.stdout.contains(part), "{part:?} in {}", played.stdout);
+    }
+    let damaged = record.replacen("answered=1", "answered=2", 1);
+    std::fs::write(place.path("damaged"), damaged).unwrap();
+    place.run(&["replay", "damaged"]).fails(1, &["counted otherwise"]);
+    place.run(&["replay", "prices.py"]).fails(1, &["no flight record: line 1"]);
+    place.run(&["replay", "missing"]).fails(2, &["missing"]);
+}
+
+#[test]
 fn functions_are_listed_for_people_and_for_programs() {
     let place = Place::new();
     let listed = place.run(&["functions", "prices.py"]);

@@ -42,6 +42,7 @@ mod scheduler;
 mod stats;
 mod time;
 mod timers;
+mod words;
 mod worker;
 
 pub use action::{Action, CancelReason, HandedTogether, KillCause, Settlement};

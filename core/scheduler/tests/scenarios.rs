@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use ganger_scheduler::{CallId, CallSpec, Config, Exit, WorkerId};
 
-use crate::simulator::{Conduct, Run, Simulator, describe_settlement};
+use crate::simulator::{Conduct, Run, Simulator};
 
 fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
@@ -84,7 +84,7 @@ fn end(simulator: &Simulator, call: CallId) -> String {
     simulator
         .history()
         .settlement(call)
-        .map_or_else(|| "open".into(), |(_, settlement)| describe_settlement(settlement))
+        .map_or_else(|| "open".into(), |(_, settlement)| settlement.to_string())
 }
 
 /// When a call was settled, in milliseconds.

@@ -15,7 +15,7 @@ use ganger_scheduler::{
     Action, CallId, CallSpec, Config, Exit, Input, PoolPhase, Scheduler, Timestamp, WorkerId,
 };
 
-pub(crate) use describe::{describe, describe_input, of_settlement as describe_settlement};
+pub(crate) use describe::{describe, describe_input};
 pub(crate) use history::{History, Step, Stimulus};
 pub(crate) use observer::Observer;
 pub(crate) use random::Random;

@@ -123,7 +123,7 @@ record! {
         pub pid: u32,
         /// Why.
         pub reason: RecycleReason,
-        /// What it was last seen to use, in bytes; null if memory is not watched.
+        /// What it was last seen to use, in bytes; null where that is not known.
         pub memory: Option<u64>,
         /// Calls it has answered.
         pub calls: u64,

@@ -99,7 +99,7 @@ class WorkerRecycleEvent(TypedDict):
     # Why.
     reason: Literal["age", "calls", "memory", "reload"]
 
-    # What it was last seen to use, in bytes; None if memory is not watched.
+    # What it was last seen to use, in bytes; None where that is not known.
     memory: int | None
 
     # Calls it has answered.
