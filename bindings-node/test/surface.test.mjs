@@ -37,6 +37,18 @@ test('a worker is told from start to exit, and the exit before close resolves', 
   assert.ok(!lives(pid))
 })
 
+test('a flight record tells what the pool heard, and nothing of what its calls are about', async (t) => {
+  const pool = open(t, nodeWorker)
+  assert.match(pool.flightRecord(), /^ganger-flight-record 1\nconfig workers=1 .*\nlost 0\n/)
+  assert.equal(await pool.call('echo', 'a secret'), 'a secret')
+  assert.equal((await failure(pool.call('kill', 'SIGKILL', { idempotent: true, retries: 1 }))).code, 'WORKER_CRASHED')
+  const record = pool.flightRecord()
+  for (const part of [/\d submit 1 /, /\d ready 0\.0\n/, /\d submit 2 .*idempotent/, /\d exited 0\.1 signal:9\n/])
+    assert.match(record, part)
+  assert.match(record, /\ncounted submitted=2 answered=1 failed=1 .*retried=1/)
+  assert.doesNotMatch(record, /echo|secret|kill/)
+})
+
 test('a listener that throws or rejects is warned of and breaks nothing', async (t) => {
   const pool = open(t, nodeWorker)
   const warnings = []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import support
-from ganger import CallFailed, Pool, PoolClosed, StartFailed, WorkerOutcome
+from ganger import CallFailed, Pool, PoolClosed, StartFailed, WorkerCrashed, WorkerOutcome
 
 VERSION = """
 import os
@@ -44,6 +45,19 @@ def test_warm_says_why_workers_cannot_start_and_when_it_takes_too_long(tmp_path:
     slow.write_text("import time\ntime.sleep(1000)\n")
     with pytest.raises(TimeoutError, match=r"'slow' is not warm after 0\.1"), Pool(python=str(slow)) as pool:
         pool.warm(1, timeout=0.1)
+
+
+def test_a_flight_record_tells_what_the_pool_heard_and_nothing_of_what_its_calls_are_about() -> None:
+    with Pool(python=support.BASICS, workers=1) as pool:
+        assert re.match(r"ganger-flight-record 1\nconfig workers=1 .*\nlost 0\n", pool.flight_record())
+        assert pool.call("echo", "a secret") == "a secret"
+        with pytest.raises(WorkerCrashed):
+            pool.call("die", "SIGKILL", idempotent=True, retries=1)
+        record = pool.flight_record()
+    for part in (r" submit 1 ", r" ready 0\.0\n", r" submit 2 .*idempotent", r" exited 0\.1 signal:9\n"):
+        assert re.search(part, record), f"{part} in {record}"
+    assert re.search(r"\ncounted submitted=2 answered=1 failed=1 .*retried=1", record), record
+    assert not re.search("echo|secret|die", record)
 
 
 def test_drained_and_ready_are_levels(tmp_path: Path) -> None:

@@ -75,9 +75,8 @@ fn whoever_is_replaced_is_told_with_its_memory_however_young_and_whatever_for() 
         });
         pool.close_blocking(Some(PATIENCE));
         let heard = heard.lock().unwrap();
-        let memories = heard.iter().filter_map(|event| match event {
-            Event::WorkerRecycle(told) => Some(told.memory),
-            _ => None,
+        let memories = heard.iter().filter_map(|event| {
+            if let Event::WorkerRecycle(told) = event { Some(told.memory) } else { None }
         });
         assert!(memories.clone().all(|memory| memory.is_some_and(|bytes| bytes > 1_000_000)), "{reason:?}");
     }

@@ -57,6 +57,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("record/reading", &["call", "config", "id", "input", "stats", "time"]),
     ("record/span", &[]),
     ("record/writing", &["call", "config", "input"]),
+    // And of what was asked for.
+    ("words", &["action", "call", "event", "failure", "input", "recycle"]),
 ];
 
 #[test]

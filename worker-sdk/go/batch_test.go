@@ -16,7 +16,7 @@ var released = make(chan struct{})
 
 func batches() []worker.Part {
 	return []worker.Part{
-		worker.BatchFunction("squares", 4, 10*time.Millisecond, squares, worker.Idempotent()),
+		worker.BatchFunction("squares", 4, 10*time.Millisecond, squares, worker.Idempotent(true)),
 		worker.BatchFunction("linger", 3, 0, linger),
 		worker.Function("release", func(context.Context, worker.None) (worker.None, error) {
 			close(released)

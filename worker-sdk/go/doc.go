@@ -13,7 +13,7 @@
 //	func main() {
 //		worker.Run(
 //			worker.Startup(loadRates),
-//			worker.Function("convert", convert, worker.Idempotent(), worker.Summary("Converts a price")),
+//			worker.Function("convert", convert, worker.Idempotent(true), worker.Summary("Converts a price")),
 //		)
 //	}
 //

@@ -34,7 +34,7 @@ func Example() {
 	}
 	worker.Run(
 		worker.Startup(load),
-		worker.Function("convert", convert, worker.Idempotent(), worker.Summary("Converts a price")),
+		worker.Function("convert", convert, worker.Idempotent(true), worker.Summary("Converts a price")),
 		worker.StreamFunction("countdown", countdown),
 	)
 }

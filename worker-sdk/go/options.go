@@ -13,9 +13,9 @@ func Summary(text string) Option {
 	return func(o *offer) { o.contract.Summary = &text }
 }
 
-// Idempotent promises that a call may be tried again after its worker died.
-func Idempotent() Option {
-	return func(o *offer) { o.contract.Idempotent = true }
+// Idempotent says whether a call may be tried again after its worker died: without a promise it never is.
+func Idempotent(promised bool) Option {
+	return func(o *offer) { o.contract.Idempotent = promised }
 }
 
 // Slots is how many slots of the worker's concurrency a call takes.

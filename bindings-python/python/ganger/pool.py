@@ -97,11 +97,11 @@ class Pool(Calling):
         return self._native.calls()
 
     def flight_record(self) -> str:
-        """The last 10 000 things that the pool heard and decided by, about three a call, as text: to send with
-        a report of what went wrong.
+        """The last 10 000 things that the pool heard and decided by, about three a call, as text: to send
+        with a report of what went wrong.
 
-        It has ids, sizes and times, and no names, inputs or results. ``ganger replay`` plays it again while its
-        beginning is among them.
+        It has ids, sizes and times, and no names, inputs or results. ``ganger replay`` plays it again while
+        its beginning is among them.
         """
         return self._native.flight_record()
 

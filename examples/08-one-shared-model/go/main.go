@@ -54,6 +54,6 @@ func load(context.Context) error {
 func main() {
 	worker.Run(
 		worker.Startup(load),
-		worker.Function("predict", predict, worker.Idempotent(), worker.Summary("Thinks for so many steps.")),
+		worker.Function("predict", predict, worker.Idempotent(true), worker.Summary("Thinks for so many steps.")),
 	)
 }

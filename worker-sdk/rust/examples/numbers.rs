@@ -110,6 +110,8 @@ fn linger(numbers: Vec<u64>, context: Context) -> Result<Vec<u64>, Cancelled> {
     Ok(numbers)
 }
 
+const IN_TIME: Duration = Duration::from_secs(5);
+
 fn main() {
     let fails = std::env::args().any(|argument| argument == "fail");
     let worker = Worker::new()
@@ -118,9 +120,7 @@ fn main() {
             if fails { Err("no model".into()) } else { Ok(()) }
         })
         .shutdown(|| drop(writeln!(std::io::stderr(), "the hook ran")))
-        .offer(
-            Function::new("divide", divide).idempotent().summary("Divides").timeout(Duration::from_secs(5)),
-        )
+        .offer(Function::new("divide", divide).idempotent(true).summary("Divides").timeout(IN_TIME))
         .function("reverse", |data: Bytes| Bytes::from(data.iter().rev().copied().collect::<Vec<u8>>()))
         .function("spin", spin)
         .function("about", about)

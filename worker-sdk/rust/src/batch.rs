@@ -66,7 +66,7 @@ impl Function {
     /// # use std::time::Duration;
     /// # use ganger_worker::{Function, Worker};
     /// let embed = |texts: Vec<String>| texts.iter().map(|text| text.len()).collect::<Vec<_>>();
-    /// Worker::new().offer(Function::batch("embed", 32, Duration::from_millis(10), embed).idempotent()).run()
+    /// Worker::new().offer(Function::batch("embed", 32, Duration::from_millis(10), embed).idempotent(true)).run()
     /// ```
     ///
     /// # Panics

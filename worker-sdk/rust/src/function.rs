@@ -210,10 +210,10 @@ impl Function {
         self
     }
 
-    /// Promises that a call may be tried again after its worker died.
+    /// Whether a call may be tried again after its worker died: without a promise it never is.
     #[must_use]
-    pub const fn idempotent(mut self) -> Self {
-        self.contract.idempotent = true;
+    pub const fn idempotent(mut self, promised: bool) -> Self {
+        self.contract.idempotent = promised;
         self
     }
 

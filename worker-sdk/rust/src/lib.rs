@@ -29,7 +29,7 @@
 //!         .startup(|start| start.log().info("up"))
 //!         .function("convert", convert)
 //!         .stream("count", |to: u64| 0..to)
-//!         .offer(Function::new("count_zeros", count_zeros).idempotent().summary("Counts zero bytes"))
+//!         .offer(Function::new("count_zeros", count_zeros).idempotent(true).summary("Counts zero bytes"))
 //!         .run()
 //! }
 //! ```

@@ -37,7 +37,7 @@ func main() {
 			return worker.None{}, nil
 		}),
 		worker.Function("die", func(context.Context, worker.None) (worker.None, error) { return worker.None{}, die() }),
-		worker.Function("die_at_first", dieAtFirst, worker.Idempotent()),
+		worker.Function("die_at_first", dieAtFirst, worker.Idempotent(true)),
 		worker.Function("attempt", func(ctx context.Context, _ worker.None) (int, error) {
 			return worker.From(ctx).Attempt(), nil
 		}),

@@ -56,7 +56,7 @@ impl Promises {
         let timeout = self.timeout_ms.map(|ms| quote!(::core::time::Duration::from_millis(#ms)));
         let methods = [
             with(quote!(summary), self.summary.as_ref().map(ToTokens::to_token_stream)),
-            self.idempotent.then(|| quote!(.idempotent())),
+            self.idempotent.then(|| quote!(.idempotent(true))),
             with(quote!(timeout), timeout),
             with(quote!(slots), self.slots.as_ref().map(ToTokens::to_token_stream)),
             with(quote!(weight), self.weight.as_ref().map(ToTokens::to_token_stream)),

@@ -35,7 +35,7 @@ fn main() {
         })
         .function("leave", |code: i32| -> () { std::process::exit(code) })
         .function("die", |_: ()| die())
-        .offer(Function::new("die_at_first", die_at_first).idempotent())
+        .offer(Function::new("die_at_first", die_at_first).idempotent(true))
         .function("attempt", |_: (), context: Context| context.attempt())
         .function("is_limited", |_: (), context: Context| context.remaining().is_some())
         .run()
