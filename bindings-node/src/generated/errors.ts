@@ -62,7 +62,7 @@ export interface ErrorFields {
   readonly signal: string | null
   /** How that worker died. */
   readonly worker: WorkerDeath | null
-  /** What the worker said of the error, if it said anything. */
+  /** What the worker said of the error, if it said anything. In Node.js it is the `cause`, a `RemoteError`. */
   readonly report: ErrorReport | null
   /** Figures that explain it: queue length, time waited. */
   readonly details: Readonly<Record<string, unknown>>

@@ -89,7 +89,7 @@ record! {
         pub signal: Option<Signal>,
         /// How that worker died.
         pub worker: Option<WorkerDeath>,
-        /// What the worker said of the error, if it said anything.
+        /// What the worker said of the error, if it said anything. In Node.js it is the `cause`, a `RemoteError`.
         pub report: Option<ErrorReport>,
         /// Figures that explain it: queue length, time waited.
         pub details: Details,

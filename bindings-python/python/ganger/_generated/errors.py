@@ -64,7 +64,7 @@ class ErrorFields(TypedDict):
     # How that worker died.
     worker: WorkerDeath | None
 
-    # What the worker said of the error, if it said anything.
+    # What the worker said of the error, if it said anything. In Node.js it is the `cause`, a `RemoteError`.
     report: ErrorReport | None
 
     # Figures that explain it: queue length, time waited.
