@@ -32,7 +32,8 @@ lint: node lint-go ## Formatting, lints and strict types of all languages; the l
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cargo clippy --quiet -p ganger -p ganger-shim --no-default-features --all-targets -- -D warnings
-	$(PY) -m ruff check --quiet worker-sdk/python worker-sdk/protocol/afternoon bindings-python examples tests
+	$(PY) -m ruff check --quiet .
+	$(PY) -m ruff format --check --quiet .
 	cd worker-sdk/python && ../../$(PY) -m mypy && ../../$(PY) -m pyright -p .
 	cd bindings-python && ../$(PY) -m mypy && ../$(PY) -m pyright -p .
 	cd tests/bench && ../../$(PY) -m mypy --strict .

@@ -7,7 +7,8 @@ const stop = new AbortController()
 process.once('SIGINT', () => stop.abort())
 const forever = process.argv.includes('forever')
 try {
-  for await (const token of pool.stream('tokens', { forever }, { signal: stop.signal })) process.stdout.write(` ${token}`)
+  for await (const token of pool.stream('tokens', { forever }, { signal: stop.signal }))
+    process.stdout.write(` ${token}`)
 } catch (error) {
   if (error.name !== 'AbortError') throw error
 }

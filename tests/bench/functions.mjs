@@ -3,7 +3,10 @@ import { isMainThread, threadId } from 'node:worker_threads'
 
 export const noop = (payload) => payload
 export const echo = (payload) => payload
-export const BLOCK = Buffer.alloc(1 << 16, Uint8Array.from({ length: 256 }, (_, index) => index))
+export const BLOCK = Buffer.alloc(
+  1 << 16,
+  Uint8Array.from({ length: 256 }, (_, index) => index),
+)
 /** So many small items, or blocks of 64 KiB. */
 export function* items({ count, blocks }) {
   for (let number = 0; number < count; number++) yield blocks ? Buffer.from(BLOCK) : { a: number }

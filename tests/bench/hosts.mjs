@@ -33,7 +33,10 @@ async function windowed({ call }, name, payload, window, more) {
   return count
 }
 
-const until = (seconds, end = now() + seconds) => () => now() < end
+const until =
+  (seconds, end = now() + seconds) =>
+  () =>
+    now() < end
 const times = (calls) => (count) => count < calls
 
 /** How long each of as many calls as fit takes, of two at least. */

@@ -43,7 +43,12 @@ async function tinypool(runtime, { workers, ...given }) {
 
 async function workerpool(workerType, { workers, ...given }) {
   const { default: workerpool } = await peer('workerpool')
-  const options = { workerType, minWorkers: workers, maxWorkers: workers, forkOpts: { serialization: serialization(given) } }
+  const options = {
+    workerType,
+    minWorkers: workers,
+    maxWorkers: workers,
+    forkOpts: { serialization: serialization(given) },
+  }
   const pool = workerpool.pool(here('workers/workerpool.mjs'), options)
   const stream = (payload, on) => pool.exec('items', [payload], { on })
   return { call: (name, payload) => pool.exec(name, [payload]), stream, close: () => pool.terminate() }

@@ -33,7 +33,9 @@ function packNative(system) {
   const systems = { os: [os], cpu: [cpu], libc: [libc === 'gnu' ? 'glibc' : libc] }
   const file = 'ganger-worker.node'
   const main = { main: file, files: [file, 'LICENSE-*'] }
-  pack('native', { name: nameOf(system), version, description, license, engines, ...systems, ...main }, [join('dist', file)])
+  pack('native', { name: nameOf(system), version, description, license, engines, ...systems, ...main }, [
+    join('dist', file),
+  ])
 }
 
 /** A folder with the package as it is published, and its archive. */

@@ -23,7 +23,8 @@ def noisy_start() -> None:
         print("printed at import")
         threading.Thread(target=lambda: print("printed by a thread\n", end="")).start()  # in one piece
         os.write(1, b"written from below\n")
-        subprocess.run(["sh", "-c", "echo printed by a grandchild; echo complaint of a grandchild >&2"], check=True)
+        said = "echo printed by a grandchild; echo complaint of a grandchild >&2"
+        subprocess.run(["sh", "-c", said], check=True)
 
 
 @shutdown

@@ -8,7 +8,6 @@ process.on('message', async ({ id, name, payload }) => {
 
 /** Whoever is slow to read holds it back. */
 async function stream(id, payload) {
-  for (const item of functions.items(payload))
-    await new Promise((sent) => process.send({ id, item }, sent) && sent())
+  for (const item of functions.items(payload)) await new Promise((sent) => process.send({ id, item }, sent) && sent())
   process.send({ id, value: null })
 }

@@ -1,4 +1,7 @@
-"""Starts a worker with an eventfd, which Node.js cannot make, and puts tokens into it and takes them as descriptor 5 says."""
+"""Starts a worker with an eventfd, which Node.js cannot make.
+
+Puts tokens into it and takes them as descriptor 5 says.
+"""
 
 import os
 import socket
