@@ -23,6 +23,7 @@ const RUST: &[&str] = &[
     "worker-sdk/node/native/src/",
     "worker-sdk/protocol/src/",
     "worker-sdk/rust/derive/src/",
+    "worker-sdk/wasm/src/",
 ];
 
 /// Who imports whom.

@@ -5,6 +5,8 @@ mod circles;
 mod faults;
 mod functions;
 mod licences;
+mod links;
+mod manifests;
 mod names;
 mod purity;
 mod rooms;

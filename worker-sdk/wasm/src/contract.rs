@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use ganger_protocol::Value;
 use ganger_protocol::message::{Contract, Ready};
 
-use crate::plugin::Declared;
 use crate::values::Codec;
 
 /// The version of the ABI that this program knows.
@@ -27,6 +26,13 @@ const FUNCTION_KEYS: &[&str] = &[
     "output",
     "encoding",
 ];
+
+/// A function as its module declares it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Declared {
+    pub(crate) contract: Contract,
+    pub(crate) codec: Codec,
+}
 
 /// Reads a contract: JSON, or the same in MessagePack.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Declared>, String> {

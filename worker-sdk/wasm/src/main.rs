@@ -29,8 +29,9 @@ use ganger_protocol::message::{Contract, ErrorReport, FunctionKind, code};
 use ganger_worker::{Function, StartContext, Worker};
 
 use crate::arguments::{Asked, Settings};
+use crate::contract::Declared;
 use crate::failure::PluginError;
-use crate::plugin::{Declared, Plugin};
+use crate::plugin::Plugin;
 use crate::values::Codec;
 
 fn main() -> ExitCode {

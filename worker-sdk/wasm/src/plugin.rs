@@ -4,17 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ganger_protocol::message::{Contract, ErrorReport};
+use ganger_protocol::message::ErrorReport;
 use ganger_protocol::{Encoding, Value};
 use ganger_worker::{Context, Encoded, StartContext};
 
+use crate::contract::{self, Declared};
 use crate::engine::Module;
 use crate::failure::{PluginError, report};
 use crate::guest::{self, Guest};
 use crate::host::Host;
 use crate::ration::{Limits, MAX_MODULE_LENGTH, Ration};
+use crate::schema;
 use crate::values::{Codec, invalid_input};
-use crate::{contract, schema};
 
 /// A module that can be called. Every call has an instance to itself; instances that are done wait for the next.
 pub(crate) struct Plugin {
@@ -23,13 +24,6 @@ pub(crate) struct Plugin {
     /// It asks whether it should stop, and so has some time to do it.
     looks: bool,
     spare: Mutex<Vec<Guest>>,
-}
-
-/// A function as its module declares it.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Declared {
-    pub(crate) contract: Contract,
-    pub(crate) codec: Codec,
 }
 
 impl Plugin {
