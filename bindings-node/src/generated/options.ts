@@ -228,7 +228,7 @@ export interface PoolOptions {
    * Variables for the workers, beside those of the app. Null removes one that they would inherit.
    * @default none
    */
-  env?: Readonly<Record<string, string | null>> | null | undefined
+  env?: Readonly<Record<string, string | null | undefined>> | null | undefined
   /**
    * The directory that workers run in. Paths of worker files are those of the app, not relative to it.
    * @default the app's
@@ -323,3 +323,14 @@ export interface CloseOptions {
    */
   timeout?: Limit | null | undefined
 }
+
+/** Options that take a path. */
+export const pathOptions: ReadonlySet<string> = new Set([
+  'python',
+  'node',
+  'wasm',
+  'interpreter',
+  'watch',
+  'cwd',
+  'endpoint',
+])

@@ -31,7 +31,15 @@ pub(super) fn options() -> String {
         "Options of closing a pool. Null or left out is the default.",
         close_options(),
     );
-    out
+    out + &path_options()
+}
+
+/// For the binding, which makes paths of URLs.
+fn path_options() -> String {
+    let takes_path = |row: &&OptionRow| matches!(row.kind, OptionKind::Path | OptionKind::FlagOrPath);
+    let names = pool_options().filter(takes_path).map(|row| format!("  '{}',\n", camel(row.name)));
+    let list = names.collect::<String>();
+    format!("\n/** Options that take a path. */\nexport const pathOptions: ReadonlySet<string> = new Set([\n{list}])\n")
 }
 
 pub(super) fn events() -> String {
@@ -122,7 +130,7 @@ fn option_type(kind: OptionKind) -> String {
         OptionKind::Count { .. } => "number".to_owned(),
         OptionKind::Duration { never: true, .. } => "Limit".to_owned(),
         OptionKind::Duration { never: false, .. } => "Duration".to_owned(),
-        OptionKind::Env => "Readonly<Record<string, string | null>>".to_owned(),
+        OptionKind::Env => "Readonly<Record<string, string | null | undefined>>".to_owned(),
         OptionKind::Flag => "boolean".to_owned(),
         OptionKind::FlagOrPath => "boolean | string | URL".to_owned(),
         OptionKind::Path => "string | URL".to_owned(),

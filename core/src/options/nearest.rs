@@ -1,10 +1,14 @@
 //! The known name that someone most likely meant.
 
 /// The candidate that needs the fewest edits to become `written`, if it is near enough to be worth naming.
-pub(super) fn nearest<'a>(written: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(written: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (written.chars().count() / 3).max(2);
+    let from = plain(written);
+    if let Some((_, ours)) = ELSEWHERE.iter().find(|(theirs, _)| from.iter().copied().eq(theirs.chars())) {
+        return candidates.find(|candidate| candidate == ours);
+    }
     candidates
-        .map(|candidate| (distance(&plain(written), &plain(candidate)), candidate))
+        .map(|candidate| (distance(&from, &plain(candidate)), candidate))
         .filter(|(edits, _)| *edits <= limit)
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, candidate)| candidate)
@@ -30,6 +34,26 @@ fn distance(from: &[char], to: &[char]) -> usize {
     row[to.len()]
 }
 
+/// What other pools call what we have under another name, which may be far from it or nearer to something else.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("maxworkers", "workers"),
+    ("maxthreads", "workers"),
+    ("maxprocesses", "workers"),
+    ("processes", "workers"),
+    ("numworkers", "workers"),
+    ("poolsize", "workers"),
+    ("minthreads", "min_workers"),
+    ("filename", "node"),
+    ("script", "node"),
+    ("execpath", "interpreter"),
+    ("pythonpath", "interpreter"),
+    ("maxtasksperchild", "max_calls"),
+    ("maxtasksperworker", "max_calls"),
+    ("maxretries", "retries"),
+    ("concurrenttasksperworker", "concurrency"),
+    ("taskqueuesize", "max_queue"),
+];
+
 /// A name of a megabyte must not cost a quadratic search.
 const LONGEST: usize = 64;
 
@@ -45,6 +69,9 @@ mod tests {
             ("max_queue", Some("maxQueue")),
             ("tiemout", Some("timeout")),
             ("queueTimout", Some("queueTimeout")),
+            ("maxWorkers", Some("workers")),
+            ("max_workers", Some("workers")),
+            ("maxTasksPerChild", None),
             ("banana", None),
             ("", None),
         ] {
