@@ -114,6 +114,8 @@ test('what cannot be sent is INVALID_INPUT and names its path', async (t) => {
     [{ 'two words': new Set([1]) }, '$["two words"]'],
     [{ when: new Date(NaN) }, '$.when'],
     [[Promise.resolve()], '$[0]'],
+    [{ file: new Blob(['x']) }, '$.file'],
+    [{ signal: AbortSignal.timeout(60_000) }, '$.signal'],
   ]
   for (const [input, path] of cases) {
     const error = await failure(pool.call('echo', input))
@@ -126,13 +128,15 @@ test('what cannot be sent is INVALID_INPUT and names its path', async (t) => {
   assert.equal(await pool.call('echo', 1), 1)
 })
 
-test('a getter that throws fails its own call with its own error', async (t) => {
+test('a getter that throws fails its own call, and its error is the cause', async (t) => {
   const pool = open(t, nodeWorker)
   const input = {
     get bad() {
       throw new Error('from a getter')
     },
   }
-  assert.equal((await failure(pool.call('echo', input))).message, 'from a getter')
+  const error = await failure(pool.call('echo', input))
+  assert.deepEqual([error.code, error.started, error.cause.message], ['INVALID_INPUT', 'no', 'from a getter'])
+  assert.match(error.message, /from a getter/)
   assert.equal(await pool.call('echo', 1), 1)
 })

@@ -64,6 +64,7 @@ for (const inputs of [new Set([summed]), Readable.from(['x']), pool.stream('coun
   await pool.submit('sum', 1, { inputs, onProgress: async () => {} })
 
 const logging: Logger = console
+export const inherited: PoolOptions = { node: 'x', env: process.env }
 export const logged: PoolOptions = { node: 'x', logger: logging, whenFull: 'wait', devices: ['cuda:0'] }
 
 const disposable: AsyncDisposable = pool

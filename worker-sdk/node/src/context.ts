@@ -107,10 +107,10 @@ export class CallContext<Item = unknown> extends WorkerContext {
   }
 
   /** The items that the caller sends along, one after the other: `for await (const item of context.inputs)`. */
-  get inputs(): AsyncIterableIterator<Item, undefined> {
+  get inputs(): AsyncIterableIterator<Item> {
     if (this.#inputs === undefined)
       throw new TypeError(`${this.function} reads no input stream: describe it with an option inputs`)
-    return this.#inputs as AsyncIterableIterator<Item, undefined>
+    return this.#inputs as AsyncIterableIterator<Item>
   }
 
   /** Milliseconds left of this attempt's time; undefined if it has no limit. */

@@ -2,7 +2,9 @@
 // Our own codec, because the wire wants what general ones do not give: integral numbers are integers up to
 // 2^53, nothing private on the wire, and an error that names the path of what cannot be encoded.
 
+import { bytesOf } from './bytes.js'
 import { NotEncodable, type PathStep, pathText } from './path.js'
+import { ownOf } from './realms.js'
 
 /** Deeper values are refused: no other language's reader takes them. */
 export const MAX_DEPTH = 512
@@ -107,18 +109,18 @@ export class Encoder {
     this.#special(value)
   }
 
-  #special(value: object): void {
+  #special(given: object): void {
+    const value = ownOf(given) ?? given
     if (value instanceof Date) return this.#date(value)
-    if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return this.#binary(new Uint8Array(value))
-    if (value instanceof Uint8ClampedArray || value instanceof DataView)
-      return this.#binary(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+    const bytes = bytesOf(value)
+    if (bytes !== undefined) return this.#binary(bytes)
     if (value instanceof Map) return this.#entries(value)
     const toJson = (value as { toJSON?: unknown }).toJSON
     if (typeof toJson === 'function') return this.#nested(value, () => this.#write(toJson.call(value)))
     if (value instanceof Number || value instanceof String || value instanceof Boolean)
       return this.#write(value.valueOf())
     const hint = refusalHint(value)
-    if (hint !== undefined) throw new NotEncodable(value.constructor.name, hint)
+    if (hint !== undefined) throw new NotEncodable(className(value), hint)
     this.#map(value as Record<string, unknown>)
   }
 
@@ -362,9 +364,22 @@ function refusalHint(value: object): string | undefined {
   if (value instanceof Promise) return 'await it'
   if (value instanceof Set) return 'send a list: [...set]'
   if (value instanceof Error) return 'throw it, or send its message'
-  if (ArrayBuffer.isView(value)) return 'send Array.from(it) for numbers or Buffer.from(it.buffer) for bytes'
+  if (ArrayBuffer.isView(value))
+    return 'send Array.from(it) for numbers, Buffer.from(it.buffer, it.byteOffset, it.byteLength) for bytes'
   if (value instanceof RegExp || value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef)
     return ''
   if (Symbol.iterator in value || Symbol.asyncIterator in value) return 'send a list'
+  if (Symbol.toStringTag in value && Object.keys(value).length === 0) return platformHint(value)
   return undefined
+}
+
+/** What Node.js makes keeps all that it has from view: as a map it would be empty. */
+function platformHint(value: object): string {
+  if (value instanceof Blob) return 'send await it.arrayBuffer()'
+  return value instanceof AbortSignal ? 'pass it in the options: { signal }' : ''
+}
+
+function className(value: object): string {
+  const name = value.constructor?.name
+  return name && name !== 'Object' ? name : Object.prototype.toString.call(value).slice(8, -1)
 }

@@ -29,7 +29,7 @@ export class Functions {
     const name = shortened(asked)
     const nearest = this.#nearest(name)
     if (nearest !== undefined) return `there is no function ${name}; did you mean ${nearest}?`
-    return `there is no function ${name}${this.contracts.length === 0 ? ': this worker offers none' : ''}`
+    return `there is no function ${name}${this.contracts.length === 0 ? ': this worker offers none; functions are what its modules export' : ''}`
   }
 
   #nearest(name: string): string | undefined {

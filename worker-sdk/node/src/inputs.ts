@@ -16,7 +16,7 @@ interface Waiting {
 const DONE: IteratorReturnResult<undefined> = Object.freeze({ done: true, value: undefined })
 
 /** Taking an item gives credit back, so the caller's source is read no faster than this. */
-export class Inputs implements AsyncIterableIterator<unknown, undefined> {
+export class Inputs implements AsyncIterableIterator<unknown> {
   readonly #owed: Owed
   /** Credit bounds how many they are. */
   #arrived: Arrived[] = []

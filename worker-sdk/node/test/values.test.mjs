@@ -91,7 +91,15 @@ test('what cannot be sent is named with its path', () => {
   refused({ p: Promise.resolve() }, { path: /^\$\.p$/, what: /Promise/, hint: /await/ })
   refused({ s: new Set() }, { what: /Set/, hint: /list/ })
   refused({ e: new Error('x') }, { what: /Error/ })
-  refused({ f: new Float32Array(2) }, { what: /Float32Array/, hint: /Array\.from/ })
+  refused({ f: new Float32Array(2) }, { what: /Float32Array/, hint: /Array\.from.*byteOffset/ })
+  refused({ b: new Blob(['x']) }, { path: /^\$\.b$/, what: /Blob/, hint: /arrayBuffer/ })
+  refused({ s: AbortSignal.abort() }, { what: /AbortSignal/, hint: /options/ })
+  refused(
+    (function* () {
+      yield 1
+    })(),
+    { what: /Generator/, hint: /list/ },
+  )
 })
 
 test('cycles and bottomless values are refused', () => {
