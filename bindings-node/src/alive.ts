@@ -1,7 +1,7 @@
 // Keeps the event loop alive while something is awaited, and lets go of it when nothing is: an idle pool costs no exit.
 // What is awaited also keeps its pool from being collected.
 
-import { setInterval } from 'node:timers'
+import { setInterval } from './timers.js'
 
 const LONG_MS = 2 ** 31 - 1
 const holders = new Map<object, number>()

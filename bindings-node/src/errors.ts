@@ -1,5 +1,6 @@
 // Errors: from the seam's JSON, and those that are found on this side of it.
 
+import { types } from 'node:util'
 import { type ErrorCode, type ErrorFields, errorCodes, GangerError } from './generated/errors.js'
 
 /** An error that core made. `options` has another cause than the worker's own error. */
@@ -7,9 +8,9 @@ export function errorOf(json: string, options?: ErrorOptions): GangerError {
   return new GangerError(JSON.parse(json) as ErrorFields, options)
 }
 
-/** What the seam threw: an error of core, its fields in the message, or a bug. */
+/** What the seam threw: an error of core, its fields in the message, or a bug. Its errors may be of another realm than this module. */
 export function thrownBySeam(thrown: unknown): unknown {
-  const message = thrown instanceof Error ? thrown.message : ''
+  const message = types.isNativeError(thrown) ? thrown.message : ''
   return message.startsWith('{') ? errorOf(message) : thrown
 }
 

@@ -2,7 +2,23 @@
 
 import type { EventEmitter } from 'node:events'
 import type { WarningEvent } from './generated/events.js'
+import type { NativePool } from './native.js'
 import type { Progress } from './surface.js'
+
+/** Core tells only what somebody listens to, and warnings. What this returns sees to that; it may be called again. */
+export function follower(emitter: EventEmitter, native: Pick<NativePool, 'listen'>): () => void {
+  const added = (name: string | symbol): void => {
+    if (typeof name === 'string') native.listen(name, true)
+  }
+  const removed = (name: string | symbol): void => {
+    if (typeof name === 'string' && name !== 'warning' && emitter.listenerCount(name) === 0) native.listen(name, false)
+  }
+  return () => {
+    native.listen('warning', true)
+    if (!emitter.listeners('newListener').includes(added)) emitter.on('newListener', added)
+    if (!emitter.listeners('removeListener').includes(removed)) emitter.on('removeListener', removed)
+  }
+}
 
 /** `json` is a list of the event's name and its data. `warned` are the warnings that nobody listened to. */
 export function tell(emitter: EventEmitter, json: string, warned: Set<string>): void {

@@ -1,5 +1,6 @@
 // The native module: what core offers, in numbers, text and bytes.
 
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
@@ -103,6 +104,9 @@ function load(): NativeModule {
     return createRequire(path)(path) as NativeModule
   } catch (cause) {
     const here = `${process.platform} ${process.arch}, Node.js ${process.version}`
-    throw new Error(`the native module of ganger cannot be loaded on this system (${here}): ${path}`, { cause })
+    const why = existsSync(path)
+      ? `cannot be loaded on this system (${here})`
+      : 'is not where its code is; a bundler has to leave ganger out, as external'
+    throw new Error(`the native module of ganger ${why}: ${path}`, { cause })
   }
 }

@@ -2,23 +2,28 @@
 // and names it.
 
 import { fileURLToPath } from 'node:url'
+import { pathOptions } from './generated/options.js'
+import { isSignal } from './signals.js'
 
 /** `except` are names that core does not know. `trace` is added unless the options have one. */
 export function optionsJson(options: unknown, except?: ReadonlySet<string>, trace?: Record<string, string>): string {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new TypeError(`options must be an object, not ${options === null ? 'null' : typeof options}`)
+  if (typeof options !== 'object' || options === null || Array.isArray(options) || isSignal(options))
+    throw new TypeError(`options must be an object, not ${shown(options)}`)
   // Without a prototype, so that no name means anything here.
   const plain: Record<string, unknown> = Object.create(null)
   for (const [name, value] of Object.entries(options))
-    if (value !== undefined && except?.has(name) !== true) plain[name] = value
+    if (value !== undefined && except?.has(name) !== true) plain[name] = pathOptions.has(name) ? pathOf(value) : value
   if (trace !== undefined) plain['trace'] ??= trace
   return JSON.stringify(plain, sayable)
 }
 
-/** `value` is what `toJSON` made of it already; the object that holds it has the original. */
-function sayable(this: unknown, name: string, value: unknown): unknown {
-  const original = (this as Record<string, unknown>)[name]
-  if (original instanceof URL && original.protocol === 'file:') return fileURLToPath(original)
+/** Modules know where they are as URLs, `import.meta.url` and `import.meta.resolve()` as their text. */
+function pathOf(value: unknown): unknown {
+  if (value instanceof URL) return value.protocol === 'file:' ? fileURLToPath(value) : { URL: [value.href] }
+  return typeof value === 'string' && value.startsWith('file:') ? fileURLToPath(value) : value
+}
+
+function sayable(_: string, value: unknown): unknown {
   switch (typeof value) {
     case 'number':
       return Number.isFinite(value) ? value : String(value)
@@ -31,4 +36,10 @@ function sayable(this: unknown, name: string, value: unknown): unknown {
     default:
       return value
   }
+}
+
+function shown(options: unknown): string {
+  if (Array.isArray(options)) return 'a list'
+  if (isSignal(options)) return 'an AbortSignal: it goes into one, as { signal }'
+  return options === null ? 'null' : typeof options
 }

@@ -11,8 +11,17 @@ import { type Fed, Feed, inputsSource } from './feed.js'
 import type { PoolEventName, PoolEvents } from './generated/events.js'
 import type { CloseOptions } from './generated/options.js'
 import type { CallInfo, FunctionInfo, Stats } from './generated/stats.js'
-import { callOptionsJson, invalid, nameOf, OF_BROADCAST, OF_POOL, optionsOrInvalid, refuseFlawed } from './given.js'
-import { tell } from './listeners.js'
+import {
+  callOptionsJson,
+  invalid,
+  nameOf,
+  OF_BROADCAST,
+  OF_POOL,
+  observerOf,
+  optionsOrInvalid,
+  refuseFlawed,
+} from './given.js'
+import { follower, tell } from './listeners.js'
 import { forward } from './logger.js'
 import { Blocks, empty, lookForGone } from './memory.js'
 import { type NativeInputs, NativePool } from './native.js'
@@ -43,6 +52,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   readonly #pending = new PendingCalls(this, this.#bells)
   readonly #awaited = new Awaited(this)
   readonly #blocks: Blocks
+  readonly #follow: () => void
   readonly #warned = new Set<string>()
   #droppedEvents = 0
   /** What has come is taken in the loop's next turn. */
@@ -60,7 +70,8 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     this.#blocks = new Blocks(this.#native)
     this.name = this.#native.name
     dropped.register(this, this.name, this)
-    followListeners(this, this.#native)
+    this.#follow = follower(this as EventEmitter, this.#native)
+    this.#follow()
     if (logger !== undefined && logger !== null) this.on('worker:log', (event) => forward(logger, event))
   }
 
@@ -216,13 +227,20 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     await this.close()
   }
 
+  /** With them may go those by which core is told who listens. */
+  override removeAllListeners(name?: PoolEventName): this {
+    super.removeAllListeners(name)
+    this.#follow()
+    return this
+  }
+
   #submit(fn: string, input: unknown, options: CallOptions | null | undefined, from: AnyFunction): Submitted {
     const signal = options?.signal ?? undefined
     let settle!: PendingCall['settle']
     const outcome = new Promise<unknown>((resolve) => {
       settle = resolve
     })
-    const pending = pendingCall(fn, settle, signal, options?.onProgress ?? undefined)
+    const pending = pendingCall(fn, settle, signal, observerOf(options))
     try {
       this.#begin(pending, input, options)
     } catch (error) {
@@ -270,7 +288,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     const source = inputsSource(options?.inputs, fn)
     const { bytes, length, encoding } = encodeInput(input, fn)
     const block = this.#blocks.find(bytes)
-    const number = this.#pending.observe(options?.onProgress ?? undefined)
+    const number = this.#pending.observe(observerOf(options))
     const beside = { ticket: number, inputs: source !== undefined, progress: this.#pending.observes(number) }
     const onEnd = (): void => this.#pending.ignore(number, this.#native)
     try {
@@ -358,13 +376,3 @@ const dropped = new FinalizationRegistry<string>((name) => {
   warnedOfDropped = true
   process.emitWarning(`pool ${name} was dropped without close(); its workers are terminated`, 'GangerWarning')
 })
-
-/** Core tells only what somebody listens to, and warnings. */
-function followListeners(pool: Pool, native: NativePool): void {
-  const emitter = pool as EventEmitter
-  native.listen('warning', true)
-  emitter.on('newListener', (name: string | symbol) => typeof name === 'string' && native.listen(name, true))
-  emitter.on('removeListener', (name: string | symbol) => {
-    if (typeof name === 'string' && name !== 'warning' && emitter.listenerCount(name) === 0) native.listen(name, false)
-  })
-}

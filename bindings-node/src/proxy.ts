@@ -1,6 +1,7 @@
 // Functions of workers as functions of the app: `workers.prices.convert(input)` for `pool.call('prices.convert', input)`.
 
 import { inspect } from 'node:util'
+import { isSignal } from './signals.js'
 import type { Stream } from './stream.js'
 import type { CallOptions, StreamOptions } from './surface.js'
 
@@ -33,10 +34,10 @@ export function workersProxy(calls: Calls, options: CallOptions | null | undefin
 
 function functionProxy(calls: Calls, path: string, defaults: CallOptions): object {
   const call = (input?: unknown, options?: CallOptions | null): Promise<unknown> =>
-    calls.call(path, input, { ...defaults, ...options })
+    calls.call(path, input, over(defaults, options))
   const { idempotent: _, retries: __, ...ofStreams } = defaults
   const stream = (input?: unknown, options?: StreamOptions | null): Stream<unknown> =>
-    calls.stream(path, input, { ...ofStreams, ...options })
+    calls.stream(path, input, over(ofStreams, options))
   return new Proxy(named(call, `[${path} of the pool ${calls.name}]`), {
     ...closed,
     get(target, name) {
@@ -44,6 +45,13 @@ function functionProxy(calls: Calls, path: string, defaults: CallOptions): objec
       return name === 'stream' ? stream : functionProxy(calls, `${path}.${name}`, defaults)
     },
   })
+}
+
+/** What is no options at all is left as it is, to be refused. */
+function over<Options extends object>(defaults: object, options: Options | null | undefined): Options {
+  return typeof options !== 'object' || Array.isArray(options) || isSignal(options)
+    ? ((options ?? defaults) as Options)
+    : ({ ...defaults, ...options } as Options)
 }
 
 /** What languages and tools ask of any object is no function of a worker: a proxy is neither a promise nor JSON. */

@@ -9,6 +9,7 @@ import { type Broken, type Fed, type Feed, unlessBroken } from './feed.js'
 import type { NativeStream } from './native.js'
 import { takeRecords } from './pending.js'
 import { unwatchAbort, watchAbort } from './signals.js'
+import { setImmediate } from './timers.js'
 
 export type Step = IteratorResult<unknown, unknown>
 type Waiting = (step: Step | Failure) => void

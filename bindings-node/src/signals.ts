@@ -31,3 +31,15 @@ export function unwatchAbort(signal: AbortSignal, action: () => void): void {
   signal.removeEventListener('abort', known.listener)
   watched.delete(signal)
 }
+
+/** Whether it is one, of whichever realm and maker. */
+export function isSignal(given: unknown): given is AbortSignal {
+  const signal = given as AbortSignal | null | undefined
+  return (
+    typeof signal === 'object' &&
+    signal !== null &&
+    typeof signal.aborted === 'boolean' &&
+    typeof signal.addEventListener === 'function' &&
+    typeof signal.removeEventListener === 'function'
+  )
+}

@@ -1,5 +1,6 @@
 // Inputs to bytes and bytes to results, with the codec of the Node worker SDK: both ends of a call agree on every value.
 
+import { types } from 'node:util'
 import { bytesOf } from '../../worker-sdk/node/src/bytes.js'
 import { decode } from '../../worker-sdk/node/src/decoder.js'
 import { Encoder } from '../../worker-sdk/node/src/encoder.js'
@@ -30,7 +31,7 @@ export function encodeInput(input: unknown, fn: string): Encoded {
   try {
     encoder.value(input)
   } catch (error) {
-    throw error instanceof NotEncodable ? refused('INVALID_INPUT', error.message, fn, { path: error.path }) : error
+    throw unencoded(error, fn)
   }
   encoded.bytes = encoder.buffer
   encoded.length = encoder.position
@@ -51,6 +52,13 @@ export function decodeOwn(buffer: ArrayBuffer, encoding: number, fn: string): un
   } finally {
     detach(buffer)
   }
+}
+
+/** Something of the app's may have thrown as well: a getter, a `toJSON`. */
+function unencoded(error: unknown, fn: string): unknown {
+  if (error instanceof NotEncodable) return refused('INVALID_INPUT', error.message, fn, { path: error.path })
+  const why = types.isNativeError(error) ? error.message : String(error)
+  return refused('INVALID_INPUT', `$: it cannot be read: ${why}`, fn, { path: '$' }, { cause: error })
 }
 
 function encodedRaw(bytes: Uint8Array, fn: string): Encoded {

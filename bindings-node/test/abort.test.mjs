@@ -134,3 +134,40 @@ test('random aborts leave the rest progressing', async (t) => {
   assert.ok(ends.every((end) => end === 'done' || end === 'CANCELLED'))
   assert.ok(ends.filter((_, index) => index % 3 !== 0).every((end) => end === 'done'))
 })
+
+test('what is no signal is refused before the call, which nobody could be told of later', async (t) => {
+  const pool = open(t, nodeWorker)
+  for (const [signal, text] of [
+    [new AbortController(), /"signal" is AbortController .*must be an AbortSignal; pass its signal/],
+    [{}, /"signal" is {}, but must be an AbortSignal/],
+    ['stop', /"signal" is 'stop'/],
+    [500, /"signal" is 500/],
+  ]) {
+    const calls = [
+      () => pool.call('echo', 1, { signal }),
+      () => pool.submit('echo', 1, { signal }),
+      () => pool.stream('count', 1, { signal }).next(),
+      () => pool.broadcast('echo', 1, { signal }),
+      () => pool.proxy().echo(1, { signal }),
+    ]
+    for (const call of calls) {
+      const error = await failure(call())
+      assert.deepEqual([error.code, error.details.option], ['INVALID_OPTION', 'signal'], `${call}: ${error}`)
+      assert.match(error.message, text)
+    }
+  }
+  assert.equal(pool.stats().submitted, 0)
+  assert.equal(await pool.call('echo', 1, { signal: null }), 1)
+})
+
+test('a signal in the place of the options is refused, not overlooked', async (t) => {
+  const pool = open(t, nodeWorker)
+  const { signal } = new AbortController()
+  for (const call of [
+    pool.call('echo', 1, signal),
+    pool.proxy().echo(1, signal),
+    pool.proxy({ retries: 1 }).echo(1, signal),
+  ])
+    assert.match((await failure(call)).message, /options must be an object, not an AbortSignal.*{ signal }/)
+  assert.match((await failure(pool.call('echo', 1, [signal]))).message, /not a list/)
+})

@@ -138,6 +138,10 @@ test('INVALID_OPTION names the option and the nearest known one', async (t) => {
   const cases = [
     [{ ...nodeWorker, workes: 2 }, /unknown option "workes".*workers/],
     [{ ...nodeWorker, workers: 1.5 }, /"workers" is 1.5/],
+    [{ ...nodeWorker, maxWorkers: 2 }, /unknown option "maxWorkers"; did you mean "workers"/],
+    [{ ...nodeWorker, workers: 2, minWorkers: 3 }, /"minWorkers" is more than "workers"/],
+    [{ node: new URL('https://example.org/w.mjs') }, /"node" is {"URL":\["https:.*must be a path/],
+    [{ node: 'file://elsewhere/w.mjs' }, /URL/],
     [{ ...nodeWorker, workers: Number.NaN }, /"workers" is "NaN"/],
     [{ ...nodeWorker, timeout: () => 1 }, /"timeout"/],
     [{ ...nodeWorker, name: Symbol('x') }, /"name"/],
@@ -156,6 +160,8 @@ test('INVALID_OPTION names the option and the nearest known one', async (t) => {
   assert.match((await failure(pool.call('echo', 1, { maxQueue: 1 }))).message, /an option of a pool/)
   assert.equal((await failure(pool.call('echo', 1, { slots: 2 }))).code, 'INVALID_OPTION')
   assert.equal((await failure(pool.close({ timeout: 'x' }))).code, 'INVALID_OPTION')
+  const observed = await failure(pool.call('echo', 1, { onProgress: 'yes' }))
+  assert.deepEqual([observed.code, observed.details.option], ['INVALID_OPTION', 'onProgress'])
   assert.equal(await pool.call('echo', 1, { timeout: undefined, retries: null }), 1)
 })
 

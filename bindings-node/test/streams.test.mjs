@@ -1,6 +1,7 @@
 // Streams, both ways, and progress: order, backpressure, early ends, and that nothing is left behind.
 
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { test } from 'node:test'
@@ -398,6 +399,17 @@ test('when the call ends, what the items come from is closed', async (t) => {
   }
   assert.equal((await failure(pool.call('idle', null, { inputs: waiting(), signal }))).code, 'CANCELLED')
   await eventually(() => closed, 'a closed source')
+})
+
+test('progress is heard in the asynchronous context in which the call was made', async (t) => {
+  const pool = open(t, streams)
+  const storage = new AsyncLocalStorage()
+  const heard = []
+  const onProgress = () => heard.push(storage.getStore())
+  const called = storage.run('call', () => pool.call('steps', 3, { onProgress }))
+  const streamed = storage.run('stream', () => taken(pool.stream('stepping', 2, { onProgress })))
+  await Promise.all([called, streamed])
+  assert.deepEqual(heard.sort(), ['call', 'call', 'call', 'stream', 'stream'])
 })
 
 test('progress reaches the caller before the outcome', async (t) => {

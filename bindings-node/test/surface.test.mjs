@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { eventNames, Pool } from 'ganger'
@@ -16,6 +18,7 @@ import {
   open,
   pythonWorker,
   record,
+  scratch,
   workers,
 } from './support.mjs'
 
@@ -82,6 +85,17 @@ test('once and off are respected', async (t) => {
   assert.ok(eventNames.includes('worker:ready'))
 })
 
+test('listeners added after all were removed are told as any', async (t) => {
+  const pool = open(t, nodeWorker)
+  pool.on('worker:start', () => assert.fail('it was removed')).removeAllListeners()
+  const seen = record(pool, 'worker:ready')
+  pool.removeAllListeners('newListener').removeAllListeners('removeListener').removeAllListeners('worker:start')
+  const exits = record(pool, 'worker:exit')
+  await pool.call('echo', 1)
+  await pool.close()
+  assert.deepEqual([seen.length, exits.length], [1, 1])
+})
+
 test('stats, calls and functions tell what is going on', async (t) => {
   const pool = open(t, nodeWorker)
   assert.equal(pool.functions(), null)
@@ -126,10 +140,21 @@ test('close gives up after its timeout, and a pool that was never used closes at
 })
 
 test('paths may be file URLs, and env, cwd and trace reach the worker', async (t) => {
-  const pool = open(t, { node: pathToFileURL(workers('node.mjs')), cwd: new URL('file:///'), env: { SOME: 'thing' } })
+  const pool = open(t, {
+    node: pathToFileURL(workers('node.mjs')),
+    cwd: 'file:///',
+    env: { SOME: 'thing', NONE: undefined },
+  })
   const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
   const seen = await pool.call('traced', null, { trace })
   assert.deepEqual([seen.attempt, seen.trace.traceparent], [1, trace.traceparent])
+})
+
+test('code that was taken away from its native module says that it is to be left where it is', (t) => {
+  const bundled = scratch(t, 'bundle.cjs')
+  mkdirSync(dirname(bundled), { recursive: true })
+  copyFileSync(new URL('../dist/index.cjs', import.meta.url), bundled)
+  assert.throws(() => createRequire(import.meta.url)(bundled), /a bundler has to leave ganger out, as external/)
 })
 
 test('a worker started by hand attaches, serves calls and may leave', async (t) => {
