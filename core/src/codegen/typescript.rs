@@ -39,7 +39,9 @@ fn path_options() -> String {
     let takes_path = |row: &&OptionRow| matches!(row.kind, OptionKind::Path | OptionKind::FlagOrPath);
     let names = pool_options().filter(takes_path).map(|row| format!("  '{}',\n", camel(row.name)));
     let list = names.collect::<String>();
-    format!("\n/** Options that take a path. */\nexport const pathOptions: ReadonlySet<string> = new Set([\n{list}])\n")
+    format!(
+        "\n/** Options that take a path. */\nexport const pathOptions: ReadonlySet<string> = new Set([\n{list}])\n"
+    )
 }
 
 pub(super) fn events() -> String {
