@@ -27,7 +27,10 @@ for (const [workers, concurrency, least] of [
 
 /** The most intervals that share a moment. One that begins as another ends does not share it. */
 function overlap(intervals) {
-  const steps = intervals.flatMap(([begun, ended]) => [[begun, 1], [ended, -1]])
+  const steps = intervals.flatMap(([begun, ended]) => [
+    [begun, 1],
+    [ended, -1],
+  ])
   let [running, most] = [0, 0]
   for (const [, step] of steps.sort(([at, step], [other, next]) => at - other || step - next)) {
     running += step
