@@ -228,8 +228,9 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   }
 
   /** With them may go those by which core is told who listens. */
-  override removeAllListeners(name?: PoolEventName): this {
-    super.removeAllListeners(name)
+  override removeAllListeners(...name: [name?: PoolEventName]): this {
+    // No name is not the same as undefined.
+    super.removeAllListeners(...name)
     this.#follow()
     return this
   }
