@@ -29,6 +29,7 @@ for (const [language, worker] of [
       assert.equal(error.code, 'WORKER_CRASHED', error.message)
       assert.deepEqual([error.pid, error.exitCode, error.signal], [pid, death.code, death.signal])
       assert.deepEqual([error.function, error.attempts, error.worker.pid], [death.fn, 1, pid])
+      assert.equal(error.worker.cause, death.signal === null ? 'exit' : 'signal')
       assert.notEqual(error.started, 'no')
       assert.deepEqual(await Promise.all(calls.slice(1)), ['second', 'third'], 'those behind it are not lost')
       // Events come by a way of their own.

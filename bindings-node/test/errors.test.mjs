@@ -107,6 +107,7 @@ test('PAYLOAD_TOO_LARGE either way costs only its call', async (t) => {
   const before = await pool.call('pid')
   const input = await failure(pool.call('length', Buffer.alloc(1_000_001)))
   assert.deepEqual([input.code, input.started, input.details.maxPayload], ['PAYLOAD_TOO_LARGE', 'no', 1_000_000])
+  assert.match(input.message, /1000001 bytes.*1000000/)
   const result = await failure(pool.call('bytes', 1_000_001))
   assert.deepEqual([result.code, result.started], ['PAYLOAD_TOO_LARGE', 'yes'])
   assert.equal(await pool.call('length', Buffer.alloc(1_000_000)), 1_000_000)
@@ -142,6 +143,7 @@ test('INVALID_OPTION names the option and the nearest known one', async (t) => {
     [{ ...nodeWorker, workers: 2, minWorkers: 3 }, /"minWorkers" is more than "workers"/],
     [{ node: new URL('https://example.org/w.mjs') }, /"node" is {"URL":\["https:.*must be a path/],
     [{ node: 'file://elsewhere/w.mjs' }, /URL/],
+    [{ ...nodeWorker, minWorkers: 2.5, workers: 4 }, /"minWorkers" is 2.5/],
     [{ ...nodeWorker, workers: Number.NaN }, /"workers" is "NaN"/],
     [{ ...nodeWorker, timeout: () => 1 }, /"timeout"/],
     [{ ...nodeWorker, name: Symbol('x') }, /"name"/],

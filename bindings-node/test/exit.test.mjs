@@ -9,6 +9,29 @@ leaveNothing()
 
 const node = "new Pool({ node: here + 'node.mjs', workers: 2 })"
 
+test('a host without descriptors fails calls instead of hanging, and heals', async () => {
+  const { code, out, err } = await script(
+    `
+    import { closeSync, openSync } from 'node:fs'
+    const warm = ${node}
+    await warm.call('nothing')
+    await warm.close()
+    const pool = ${node}
+    const taken = []
+    try { for (;;) taken.push(openSync('/dev/null')) } catch {}
+    const error = await pool.call('nothing').catch((error) => error)
+    for (const fd of taken) closeSync(fd)
+    console.log(error.code)
+    const until = Date.now() + 25_000
+    let healed
+    while (healed === undefined && Date.now() < until) healed = await pool.call('nothing').then(() => 'healed', () => undefined)
+    console.log(healed)
+    await pool.close()`,
+    { limits: 'ulimit -n 64' },
+  ).ended
+  assert.deepEqual([code, out], [0, 'START_FAILED\nhealed\n'], err)
+})
+
 test('a pool that is never used does not keep the process', async () => {
   assert.deepEqual(await script(`${node}; console.log('end')`).ended, { code: 0, signal: null, out: 'end\n', err: '' })
 })

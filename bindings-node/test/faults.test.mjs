@@ -109,6 +109,31 @@ for (const [language, worker] of Object.entries(both)) {
     await eventually(() => pool.call('echo', true).catch(() => false))
   })
 
+  test(`${language}: terminate ends a worker that hears nobody, once its call is settled`, async (t) => {
+    const pool = open(t, worker)
+    const exits = record(pool, 'worker:exit')
+    const [path] = gates(t, 1)
+    const running = failure(pool.call('never_end', path))
+    await eventually(() => begun(path))
+    const waiting = failure(pool.call('echo', 1))
+    await pool.terminate()
+    const ends = [await running, await waiting].map((error) => [error.code, error.started])
+    assert.deepEqual(ends, [
+      ['POOL_CLOSED', 'maybe'],
+      ['POOL_CLOSED', 'no'],
+    ])
+    assert.deepEqual([exits[0].signal, exits[0].reason, exits[0].running], ['SIGKILL', 'shutdown', 0])
+    assert.equal(pool.stats().workers, 0)
+  })
+
+  test(`${language}: a pool that shrank to nothing starts again for the next call`, async (t) => {
+    const pool = open(t, { ...worker, workers: 2, idleTimeout: 100 })
+    await pool.warm()
+    await eventually(() => pool.stats().workers === 0)
+    assert.equal(await pool.call('echo', 1), 1)
+    assert.deepEqual([pool.stats().crashed, pool.stats().failed], [0, 0])
+  })
+
   test(`${language}: short calls pass a long one`, async (t) => {
     const pool = open(t, { ...worker, workers: 2 })
     const [gate] = gates(t, 1)

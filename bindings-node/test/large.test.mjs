@@ -14,7 +14,7 @@ for (const [language, worker] of [
   ['Python', pythonWorker],
 ])
   test(`${language}: 40 MB each way at the same time, and small calls beside them`, async (t) => {
-    const pool = open(t, { ...worker, workers: 2, concurrency: 2 })
+    const pool = open(t, { ...worker, workers: 2, concurrency: 3 })
     await pool.warm()
     const inputs = [1, 2, 3, 4].map((fill) => Buffer.alloc(SIZE, fill))
     const drift = watchDrift()
@@ -29,6 +29,30 @@ for (const [language, worker] of [
     assert.ok(turns > 0, 'timers ran meanwhile')
     assert.equal(pool.stats().failed, 0)
   })
+
+for (const [language, worker] of [
+  ['Node', nodeWorker],
+  ['Python', pythonWorker],
+])
+  for (const sharedMemory of [0, '1gb'])
+    test(`${language}: what a worker does not read holds up nobody else, with ${sharedMemory} of shared memory`, async (t) => {
+      const pool = open(t, { ...worker, workers: 2, sharedMemory, healthInterval: 'never' })
+      await pool.warm()
+      const [stopped] = pool.stats().details.map((worker) => worker.pid)
+      process.kill(stopped, 'SIGSTOP')
+      const inputs = [1, 2].map((fill) => Buffer.alloc(SIZE, fill))
+      const large = inputs.map((input) => pool.call('echo', input))
+      const first = await Promise.race(large.map((call, index) => call.then((echoed) => ({ echoed, index }))))
+      assert.ok(inputs[first.index].equals(first.echoed), 'the other one reads and answers')
+      for (let n = 0; n < 50; n++) assert.equal(await pool.call('echo', n), n)
+      assert.deepEqual(
+        pool.calls().map(({ fn, state }) => [fn, state]),
+        [['echo', 'running']],
+      )
+      process.kill(stopped, 'SIGCONT')
+      const last = 1 - first.index
+      assert.ok(inputs[last].equals(await large[last]), 'and so does this one, once it can')
+    })
 
 test('a large input is copied once, to memory that is there already', async (t) => {
   const pool = open(t, nodeWorker)

@@ -64,12 +64,13 @@ export function killed(pid) {
   return eventually(() => !lives(pid), `the end of process ${pid}`)
 }
 
-/** Runs an ES module in a process of its own, in a process group of its own if so asked. */
-export function script(source, { args = [], nodeArgs = [], group = false } = {}) {
+/** Runs an ES module in a process of its own, in a process group of its own if so asked, within limits that a shell sets. */
+export function script(source, { args = [], nodeArgs = [], group = false, limits = ':' } = {}) {
   const preamble = `import { Pool } from 'ganger'; const here = ${JSON.stringify(workers(''))};`
   const options = [...nodeArgs, '--input-type=module', '--eval', preamble + source, '--', ...args]
   const cwd = fileURLToPath(new URL('..', import.meta.url))
-  const child = spawn(process.execPath, options, { cwd, detached: group, stdio: ['ignore', 'pipe', 'pipe'] })
+  const shell = ['-c', `${limits} && exec "$0" "$@"`, process.execPath, ...options]
+  const child = spawn('/bin/sh', shell, { cwd, detached: group, stdio: ['ignore', 'pipe', 'pipe'] })
   const printed = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => (printed.out += text))
   child.stderr.setEncoding('utf8').on('data', (text) => (printed.err += text))

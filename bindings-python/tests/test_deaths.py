@@ -32,7 +32,7 @@ def test_a_death_costs_its_own_call_only(how: str, code: int | None, signal: str
         assert (error.function, error.attempts, error.safe_to_repeat) == ("die", 1, False)
         assert error.started in ("maybe", "yes")
         assert error.worker is not None
-        assert error.worker["index"] == 0
+        assert (error.worker["index"], error.worker["cause"]) == (0, "exit" if signal is None else "signal")
         assert pool.call("add", {"a": 1}) == 2
         assert pool.stats()["crashed"] == 1
 

@@ -47,6 +47,22 @@ def test_an_end_is_no_longer_than_allowed_though_a_worker_is_deep_in_c() -> None
     assert (exits[0]["signal"], exits[0]["reason"], exits[0]["running"]) == ("SIGKILL", "shutdown", 0)
 
 
+def test_terminate_ends_a_worker_that_hears_nobody_once_its_call_is_settled(tmp_path: Path) -> None:
+    exits: list[Any] = []
+    pool = Pool(python=FAULTS, workers=1)
+    pool.on("worker:exit", exits.append)
+    running = pool.submit("never_end", str(tmp_path / "path"))
+    support.eventually((tmp_path / "path.begun").exists)
+    waiting = pool.submit("echo", 1)
+    pool.terminate()
+    ends = [future.exception(support.LIMIT_S) for future in (running, waiting)]
+    assert [(type(error), getattr(error, "started", None)) for error in ends] == [
+        (PoolClosed, "maybe"),
+        (PoolClosed, "no"),
+    ]
+    assert (exits[0]["signal"], exits[0]["reason"], exits[0]["running"]) == ("SIGKILL", "shutdown", 0)
+
+
 def test_what_hooks_and_exit_handlers_write_is_there_after_close(tmp_path: Path) -> None:
     left, atexit = tmp_path / "left", tmp_path / "atexit"
     with Pool(python=FAULTS, workers=1, env={"LEFT": str(left), "LEAVE_SECONDS": "0.3"}) as pool:

@@ -116,8 +116,12 @@ def test_a_call_that_runs_can_be_cancelled(tmp_path: Path) -> None:
 def test_an_initializer_runs_in_every_worker() -> None:
     with ProcessPool(2, initializer=importable.remember, initargs=("kept",)) as processes:
         assert set(processes.map(importable.remembered, range(20))) == {"kept"}
-    with ProcessPool(1, initializer=importable.fail) as processes, pytest.raises(StartFailed, match="custom"):
-        processes.submit(abs, -1).result()
+    with ProcessPool(1, initializer=importable.fail) as processes:
+        with pytest.raises(StartFailed, match="custom") as caught:
+            processes.submit(abs, -1).result()
+        assert 'raise Custom("custom")' in "".join(traceback.format_exception(caught.value)), (
+            "its own traceback"
+        )
 
 
 def test_shutdown_is_the_standard_one(tmp_path: Path) -> None:

@@ -19,6 +19,12 @@ export const echo = (input) => input
 export const pid = () => process.pid
 export const many_bytes = (count) => Buffer.alloc(count, 'z')
 
+/** Never stops, whoever asks. */
+export function never_end(path) {
+  writeFileSync(`${path}.begun`, '')
+  for (;;);
+}
+
 export async function wait_for_file(path) {
   writeFileSync(`${path}.begun`, '')
   while (!existsSync(path)) await sleep(10)

@@ -84,6 +84,13 @@ def sleep_in_c(seconds: int) -> None:
 
 
 @action
+def never_end(path: str) -> None:
+    """In C, with Python's lock held all the time: whoever asks is not heard."""
+    open(f"{path}.begun", "w").close()
+    ctypes.PyDLL(None).sleep(1000)
+
+
+@action
 def many_bytes(count: int) -> bytes:
     return b"z" * count
 
