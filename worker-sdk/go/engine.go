@@ -146,23 +146,9 @@ func (e *engine) perform(effect session.Effect) {
 	case session.Load:
 		go e.load(&effect.Welcome)
 	case session.Run:
-		call := newCall(e, &effect)
-		ctx, release := contextOf(call)
-		e.calls[effect.Seq] = call
-		e.next = append(e.next, func() {
-			if e.together[call.function] != nil {
-				e.runTogether(ctx, release, call, []session.Run{effect})
-			} else {
-				e.run(ctx, release, call, &effect)
-			}
-		})
+		e.begin(&effect)
 	case session.RunTogether:
-		call := newBatchCall(e, effect.Runs)
-		ctx, release := contextOf(call)
-		for _, seq := range call.seqs {
-			e.calls[seq] = call
-		}
-		e.next = append(e.next, func() { e.runTogether(ctx, release, call, effect.Runs) })
+		e.beginTogether(effect.Runs)
 	case session.Cancel:
 		e.withCall(effect.Seq, func(call *Call) { call.cancel(&Cancelled{effect.Reason}) })
 	case session.Input:
@@ -185,6 +171,28 @@ func (e *engine) perform(effect session.Effect) {
 	case session.Vanish:
 		os.Exit(0)
 	}
+}
+
+func (e *engine) begin(run *session.Run) {
+	call := newCall(e, run)
+	ctx, release := contextOf(call)
+	e.calls[run.Seq] = call
+	e.next = append(e.next, func() {
+		if e.together[call.function] != nil {
+			e.runTogether(ctx, release, call, []session.Run{*run})
+		} else {
+			e.run(ctx, release, call, run)
+		}
+	})
+}
+
+func (e *engine) beginTogether(runs []session.Run) {
+	call := newBatchCall(e, runs)
+	ctx, release := contextOf(call)
+	for _, seq := range call.seqs {
+		e.calls[seq] = call
+	}
+	e.next = append(e.next, func() { e.runTogether(ctx, release, call, runs) })
 }
 
 func (e *engine) withCall(seq uint64, use func(*Call)) {

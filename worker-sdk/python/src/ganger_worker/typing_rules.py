@@ -49,23 +49,9 @@ class Rules:
 
     def _fast(self, signature: Signature, name: str) -> Callable[[bytes], tuple[Any, ...]] | None:
         """One struct of all parameters; only for functions whose arguments can all go by position."""
-        parameters = signature.parameters
-        plain = not (signature.variable_named or signature.variable_positional) and signature.known
-        if (
-            not plain
-            or signature.takes_whole_input
-            or any(parameter.keyword_only for parameter in parameters)
-        ):
+        if not _goes_by_position(signature):
             return None
-        fields: list[Any] = []
-        for parameter in parameters:
-            hint = self._typed.get(parameter.name, Any)
-            default = parameter.default
-            fields.append(
-                (parameter.name, hint)
-                if default is EMPTY
-                else (parameter.name, hint, msgspec.field(default_factory=lambda default=default: default))
-            )
+        fields = [self._field(parameter) for parameter in signature.parameters]
         try:
             shape = msgspec.defstruct(name, fields, forbid_unknown_fields=True)
             decode = msgspec.msgpack.Decoder(shape, ext_hook=_no_extension).decode
@@ -86,6 +72,18 @@ class Rules:
             return arguments
 
         return decode_and_look
+
+    def _field(self, parameter: Parameter) -> Any:
+        hint, default = self._typed.get(parameter.name, Any), parameter.default
+        if default is EMPTY:
+            return (parameter.name, hint)
+        return (parameter.name, hint, msgspec.field(default_factory=lambda: default))
+
+
+def _goes_by_position(signature: Signature) -> bool:
+    if not signature.known or signature.variable_named or signature.variable_positional:
+        return False
+    return not (signature.takes_whole_input or any(it.keyword_only for it in signature.parameters))
 
 
 def refused(error: Exception, base: str) -> Refused:
