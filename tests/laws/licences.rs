@@ -1,31 +1,36 @@
 //! What we build on may be given on, and some crates are not wanted at all.
 
+use std::fs;
+use std::sync::LazyLock;
+
 use crate::arrows::{packages, text};
 use crate::assert_kept;
+use crate::tree::root;
 
-const ALLOWED: &[&str] = &[
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "MIT-0",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
+/// What `make audit` goes by too.
+static DENY: LazyLock<String> =
+    LazyLock::new(|| fs::read_to_string(root().join("deny.toml")).expect("deny.toml can be read"));
+
+static ALLOWED: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let lines = list("allow").filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.trim_end_matches(',').trim_matches('"')).collect()
+});
 
 /// Crates that must not come in, not even through others, and why.
-const BANNED: &[(&str, &str)] = &[
-    ("async-std", "one runtime a process: tokio"),
-    ("lazy_static", "the standard library has LazyLock"),
-    ("openssl-sys", "nothing here needs a C library to be installed"),
-    ("serde_yaml", "it is no longer looked after"),
-];
+static BANNED: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let quoted = |line: &'static str| {
+        let mut parts = line.split('"').skip(1).step_by(2);
+        Some((parts.next()?, parts.next()?))
+    };
+    list("deny").filter_map(quoted).collect()
+});
+
+/// The lines of a list in deny.toml.
+fn list(name: &str) -> impl Iterator<Item = &'static str> {
+    let head = format!("\n{name} = [\n");
+    let (_, after) = DENY.split_once(&head).expect("deny.toml has this list");
+    after.lines().take_while(|line| *line != "]").map(str::trim)
+}
 
 #[test]
 fn every_dependency_has_a_licence_that_lets_us_give_it_on() {
@@ -37,7 +42,7 @@ fn every_dependency_has_a_licence_that_lets_us_give_it_on() {
             format!("Cargo.lock:1: {name} {version} is under {:?}", text(package, "license"))
         })
         .collect();
-    assert_kept(&format!("licences: one of {ALLOWED:?}"), &violations);
+    assert_kept(&format!("licences: one of {:?}", *ALLOWED), &violations);
 }
 
 #[test]
@@ -91,4 +96,10 @@ fn expressions_are_read_as_spdx_means_them() {
     for no in ["", "GPL-3.0", "MIT AND GPL-3.0", "(MIT AND LGPL-2.1) OR AGPL-3.0", "MPL-2.0"] {
         assert!(!allowed(no), "{no}");
     }
+}
+
+#[test]
+fn deny_toml_is_read_whole() {
+    assert!(ALLOWED.contains(&"MIT") && ALLOWED.contains(&"Apache-2.0 WITH LLVM-exception"));
+    assert!(BANNED.contains(&("openssl", "nothing here speaks TLS")));
 }
