@@ -176,7 +176,8 @@ export interface PoolOptions {
   maxAge?: Limit | null | undefined
   /**
    * The most workers that are replaced at once. Each costs the memory of one more worker while its
-   * replacement starts.
+   * replacement starts, and until the old one is gone; but one with a call left to finish, which may take
+   * hours, holds up no other.
    * @default 1
    */
   maxReplacing?: number | null | undefined

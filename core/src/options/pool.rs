@@ -287,7 +287,8 @@ pub(crate) static POOL_FIELDS: &[Field<PoolDraft>] = &[
     field("max_age", LIMIT, NONE, |d, v| d.options.max_age = v.limit().duration(),
         "A worker that has lived so long, give or take 10 %, is replaced in the same way."),
     field("max_replacing", OptionKind::Count { min: 1, max: 4_096 }, OptionDefault::Count(1), |d, v| d.options.max_replacing = v.count(),
-        "The most workers that are replaced at once. Each costs the memory of one more worker while its replacement starts."),
+        "The most workers that are replaced at once. Each costs the memory of one more worker while its replacement starts, and \
+         until the old one is gone; but one with a call left to finish, which may take hours, holds up no other."),
     field("inner_threads", OptionKind::Count { min: 1, max: 4_096 }, OptionDefault::Absent("as the libraries do"), |d, v| d.options.inner_threads = Some(v.count()),
         "How many threads numerical libraries may use in a worker: sets the variables of OpenMP, OpenBLAS, MKL, BLIS, NumExpr and Accelerate."),
     field("devices", OptionKind::Texts, OptionDefault::Absent("none"), |d, v| d.options.devices = v.list(),

@@ -161,7 +161,8 @@ class PoolOptions(TypedDict, total=False):
     max_age: Limit | None
 
     # The most workers that are replaced at once. Each costs the memory of one more worker while its
-    # replacement starts.
+    # replacement starts, and until the old one is gone; but one with a call left to finish, which may take
+    # hours, holds up no other.
     # Default: 1.
     max_replacing: int | None
 
