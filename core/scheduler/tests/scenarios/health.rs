@@ -36,6 +36,19 @@ fn a_silent_idle_worker_is_killed_told_of_and_replaced() {
 }
 
 #[test]
+fn silence_is_found_an_interval_and_a_timeout_after_the_last_call_wherever_that_ended() {
+    for length in [1, 500, 994, 995, 996, 1_500, 2_500, 9_999] {
+        let mut simulator = Simulator::new(watched());
+        simulator.script_starts([Start::ReadyButMute(ms(5))]);
+        let last = simulator.submit_to(call(), answers(length));
+        simulator.run_for(ms(15_000));
+        assert!(all_answered(&simulator, &[last]));
+        let killed = simulator.history().moments_of("kill 0.0 (unresponsive)");
+        assert_eq!(killed, [u128::from(5 + length + 2_000)], "{}", simulator.history());
+    }
+}
+
+#[test]
 fn a_call_that_holds_its_worker_for_a_minute_is_never_mistaken_for_silence() {
     let mut simulator = warm(watched());
     let busy = simulator.submit_to(call(), answers(60_000));
