@@ -17,6 +17,7 @@ for (const [language, worker] of [
     await Promise.all([1, 2, 3].map(() => pool.call('sleep', 100)))
     const until = performance.now() + DURATION_MS
     const ends = { ok: 0, lost: 0, gone: 0 }
+    const killed = new Set()
     let kills = 0
     const killer = setInterval(() => {
       const pids = pool
@@ -26,13 +27,14 @@ for (const [language, worker] of [
       const victim = pids[Math.floor(Math.random() * pids.length)]
       if (victim === undefined) return
       kills++
+      killed.add(victim)
       try {
         process.kill(victim, 'SIGKILL')
       } catch {
         // It has just gone.
       }
     }, 150)
-    await Promise.all(Array.from({ length: 12 }, (_, index) => load(pool, index, until, ends)))
+    await Promise.all(Array.from({ length: 12 }, (_, index) => load(pool, index, until, ends, killed)))
     clearInterval(killer)
     assert.ok(kills >= 5 && ends.ok > 20, JSON.stringify({ ...ends, kills }))
     assert.equal(await eventually(() => pool.call('echo', 'usable').catch(() => false)), 'usable')
@@ -44,7 +46,7 @@ for (const [language, worker] of [
   })
 
 /** Calls one after the other; every second one may be repeated and so never fails for a lost worker. */
-async function load(pool, index, until, ends) {
+async function load(pool, index, until, ends, killed) {
   for (let round = 0; performance.now() < until; round++) {
     const idempotent = round % 2 === 0
     const input = `${index}.${round}`
@@ -56,6 +58,7 @@ async function load(pool, index, until, ends) {
       if (error.code === 'WORKER_CRASHED') {
         assert.ok(!idempotent, `an idempotent call was lost after ${error.attempts} attempts`)
         assert.equal(error.signal, 'SIGKILL')
+        assert.ok(killed.has(error.pid), error.message)
         ends.lost++
       } else {
         assert.equal(error.code, 'START_FAILED', error.stack)

@@ -99,6 +99,8 @@ def test_idle_workers_are_killed_ten_times_and_nobody_notices() -> None:
 def test_chaos_costs_calls_but_never_the_pool() -> None:
     payload = os.urandom(300_000)
     ends: dict[str, int] = {"done": 0, "lost": 0}
+    killed: set[int] = set()
+    unnamed: list[WorkerCrashed] = []
     stop = time.monotonic() + 2
 
     def work(pool: Pool) -> None:
@@ -106,8 +108,11 @@ def test_chaos_costs_calls_but_never_the_pool() -> None:
             try:
                 assert pool.call("echo", payload) == payload
                 ends["done"] += 1
-            except (WorkerCrashed, StartFailed):
+            except WorkerCrashed as error:
                 ends["lost"] += 1
+                if error.signal != "SIGKILL" or error.pid not in killed:
+                    unnamed.append(error)
+            except StartFailed:
                 time.sleep(0.01)
 
     with Pool(python=support.BASICS, workers=4) as pool:
@@ -118,8 +123,9 @@ def test_chaos_costs_calls_but_never_the_pool() -> None:
         while time.monotonic() < stop:
             pids = [worker["pid"] for worker in pool.stats()["details"] if worker["pid"]]
             if pids:
+                killed.add(pid := random.choice(pids))
                 try:
-                    os.kill(random.choice(pids), signal.SIGKILL)
+                    os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
             time.sleep(0.03)
@@ -128,6 +134,7 @@ def test_chaos_costs_calls_but_never_the_pool() -> None:
             assert not thread.is_alive()
         # A call that no dead worker had begun went to another, so that none may be lost.
         assert pool.stats()["crashed"] > 0
+        assert unnamed == [], "every lost call names the worker that died and how"
         support.eventually(lambda: works(pool), "it works again")
         stats = pool.stats()
         assert (stats["busy"], stats["queued"]) == (0, 0)
