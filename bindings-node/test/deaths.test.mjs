@@ -110,6 +110,7 @@ for (const [how, codes] of Object.entries(ends))
       assert.equal(error.code, 'START_FAILED')
       assert.match(error.worker.stderrTail, /about to end/)
       assert.ok(exits.every((exit) => exit.reason === 'start-failed'))
+      assert.ok(exits.length <= 6, `${exits.length} starts before calls fail`)
     })
 
     test(`${language}: ${how} while stopping disturbs no close, and is no crash`, async (t) => {

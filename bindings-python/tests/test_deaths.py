@@ -37,6 +37,62 @@ def test_a_death_costs_its_own_call_only(how: str, code: int | None, signal: str
         assert pool.stats()["crashed"] == 1
 
 
+WAYS = {
+    "exit 0": ("os._exit(0)", 0, None),
+    "exit 1": ("os._exit(1)", 1, None),
+    "SIGKILL": ("os.kill(os.getpid(), 9)", None, "SIGKILL"),
+    "abort": ("os.abort()", None, "SIGABRT"),
+}
+DYING = """
+import os, sys, threading
+from ganger_worker import action, shutdown
+def end(): {end}
+if os.environ["PHASE"] == "before ready":
+    print("about to end", file=sys.stderr)
+    end()
+@action
+def f(): return 1
+@action
+def soon():
+    threading.Timer(0.05, end).start()
+@shutdown
+def leave():
+    if os.environ["PHASE"] == "stopping": end()
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_death_before_ready_fails_every_call_that_waits(way: str, tmp_path: Path) -> None:
+    end, code, signal = WAYS[way]
+    (tmp_path / "dying.py").write_text(DYING.format(end=end))
+    exits: list[Any] = []
+    with Pool(python=tmp_path / "dying.py", workers=1, env={"PHASE": "before ready"}) as pool:
+        pool.on("worker:exit", exits.append)
+        for error in [future.exception(support.LIMIT_S) for future in [pool.submit("f") for _ in range(3)]]:
+            assert isinstance(error, StartFailed)
+            assert (error.exit_code, error.signal, error.started) == (code, signal, "no")
+            assert error.worker is not None
+            assert "about to end" in error.worker["stderr_tail"]
+    assert {exit["reason"] for exit in exits} == {"start-failed"}
+    assert len(exits) <= 6, "tries before calls fail"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_death_while_idle_or_stopping_fails_no_call(way: str, tmp_path: Path) -> None:
+    end, code, signal = WAYS[way]
+    (tmp_path / "dying.py").write_text(DYING.format(end=end))
+    exits: list[Any] = []
+    with Pool(python=tmp_path / "dying.py", workers=1, env={"PHASE": "stopping"}) as pool:
+        pool.on("worker:exit", exits.append)
+        pool.call("soon")
+        support.eventually(lambda: exits)
+        assert pool.call("f") == 1
+    support.eventually(lambda: len(exits) == 2)
+    assert [(exit["code"], exit["signal"], exit["running"]) for exit in exits] == [(code, signal, 0)] * 2
+    assert [exit["reason"] for exit in exits] == ["crash", "shutdown"]
+    assert (pool.stats()["crashed"], pool.stats()["failed"]) == (1, 0)
+
+
 def test_a_worker_that_dies_of_its_memory_limit_says_so() -> None:
     exits: list[Any] = []
     with Pool(python=support.BASICS, workers=1, memory_limit="400mb") as pool:
