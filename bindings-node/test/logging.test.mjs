@@ -24,7 +24,7 @@ test('a logger like the console gets the message and then the fields', async (t)
   await pool.call('print', 1)
   await eventually(() => noted.length >= 6, JSON.stringify(noted))
   const worker = { pool: 'mine', worker: 0, pid }
-  const about = (level) => ({ n: level, ...worker, source: 'log', logger: noted[0][2].logger, fn: 'logs' })
+  const about = (level) => ({ n: level, ...worker, source: 'log', logger: 'ganger.logs', fn: 'logs' })
   assert.deepEqual(
     noted.slice(0, 4),
     LEVELS.map((level) => [level, `at ${level}`, about(level)]),
@@ -42,7 +42,10 @@ test('a logger with fatal gets the fields and then the message', async (t) => {
   await pool.call('log_critical')
   await eventually(() => noted.some(([level]) => level === 'fatal'))
   const [, fields, message] = noted.find(([level]) => level === 'fatal')
-  assert.deepEqual([message, fields.fn, fields.source], ['going down', 'log_critical', 'log'])
+  assert.deepEqual(
+    [message, fields.fn, fields.source, fields.logger],
+    ['going down', 'log_critical', 'log', 'ganger.log_critical'],
+  )
 })
 
 test('a logger that throws is warned of, and one without its methods is refused', async (t) => {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
@@ -38,6 +39,24 @@ def test_records_below_the_level_and_printed_lines_are_not_forwarded(
         pool.call("log_all", {"levels": LEVELS})
         support.eventually(lambda: len(records(caplog)) == 2)
     assert "printed" not in caplog.text
+
+
+@pytest.mark.parametrize("language", ["node", "python"])
+def test_what_a_call_logs_has_the_functions_name_in_each_language(
+    language: Literal["node", "python"], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = tmp_path / "speaker.mjs"
+    node.write_text("export const speak = (text, context) => context.log.info(text)\n")
+    python = tmp_path / "speaker.py"
+    python.write_text(
+        "from ganger_worker import action, context\n@action\ndef speak(text): context.log.info(text)\n"
+    )
+    worker: Any = {"node": node} if language == "node" else {"python": python}
+    with caplog.at_level(logging.INFO, "ganger"), Pool(**worker, workers=1) as pool:
+        pool.call("speak", "good day")
+        support.eventually(lambda: "good day" in caplog.messages)
+    record: Any = next(record for record in caplog.records if record.getMessage() == "good day")
+    assert (record.name, record.levelname, record.function) == ("ganger.speak", "INFO", "speak")
 
 
 def test_a_worker_of_a_process_pool_logs_too(caplog: pytest.LogCaptureFixture) -> None:

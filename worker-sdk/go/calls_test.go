@@ -196,9 +196,9 @@ func TestLogsAndProgressOfACall(t *testing.T) {
 	seq := h.call("log", nil)
 	h.resultOf(seq)
 	equal(t, h.logs(), []string{
-		fmt.Sprint([]any{seq, "warning", "log", "slow", values{"seconds": 1.5, "where": values{"line": int64(3)}}}),
-		fmt.Sprint([]any{seq, "info", "log", "hello", h.logFields()}),
-		fmt.Sprint([]any{seq, "critical", "log", "the end is nigh\uFFFD", nil}),
+		fmt.Sprint([]any{seq, "warning", "ganger.log", "slow", values{"seconds": 1.5, "where": values{"line": int64(3)}}}),
+		fmt.Sprint([]any{seq, "info", "ganger.log", "hello", h.logFields()}),
+		fmt.Sprint([]any{seq, "critical", "ganger.log", "the end is nigh\uFFFD", nil}),
 	})
 	var progress []any
 	for _, frame := range h.kept {

@@ -30,7 +30,7 @@ func TestHooksRunInOrderBeforeReadyAndAfterTheLastCall(t *testing.T) {
 	}
 	var said []string
 	for _, text := range []string{"first", "second", "bye", "gone"} {
-		said = append(said, "[0 info worker "+text+" map[pool:test]]")
+		said = append(said, "[0 info ganger "+text+" map[pool:test]]")
 	}
 	equal(t, h.logs(), said)
 	if !strings.Contains(h.stderr.String(), "a shutdown hook failed: error: no way out") {

@@ -84,9 +84,9 @@ func (h *logHandler) Handle(ctx context.Context, record slog.Record) error {
 	if engine == nil {
 		return handleAlone(ctx, record, collect(fields))
 	}
-	logger := "worker"
+	logger := "ganger"
 	if call.function != "" {
-		logger = call.function
+		logger += "." + call.function
 	}
 	engine.log(call.numbers(), wire.LogBody(levelName(record.Level), clean(logger, maxMessage),
 		clean(record.Message, maxMessage), collect(fields)))

@@ -60,7 +60,7 @@ export class WorkerContext {
   }
 
   protected get logger(): string {
-    return 'worker'
+    return 'ganger'
   }
 }
 
@@ -133,7 +133,7 @@ export class CallContext<Item = unknown> extends WorkerContext {
   }
 
   protected override get logger(): string {
-    return this.function
+    return `ganger.${this.function}`
   }
 
   /** @internal */

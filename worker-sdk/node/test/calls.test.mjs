@@ -166,7 +166,7 @@ test('log records and progress come before the result', async () => {
     kinds.map(({ kind }) => kind),
     [Kind.LOG, Kind.LOG, Kind.PROGRESS, Kind.RESULT],
   )
-  assert.deepEqual(kinds[0].body.slice(0, 3), ['info', 'tell', 'half way'])
+  assert.deepEqual(kinds[0].body.slice(0, 3), ['info', 'ganger.tell', 'half way'])
   assert.equal(kinds[0].body[3].done, 1)
   assert.equal(kinds[1].body[0], 'warning')
   assert.deepEqual(kinds[2].body, [1, 2, 'rows'])

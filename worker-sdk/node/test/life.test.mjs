@@ -88,7 +88,7 @@ test('hooks run in order, know the pool, and log', async () => {
   })
   const host = await Host.started(join(folder, 'w.mjs'))
   const log = await host.next((frame) => frame.kind === Kind.LOG)
-  assert.deepEqual([log.seq, log.body[2]], [0, 'model loaded'])
+  assert.deepEqual([log.seq, log.body[1], log.body[2]], [0, 'ganger', 'model loaded'])
   assert.deepEqual(await host.call('seen'), ['one', 'test', 'described'])
   assert.deepEqual(await host.stop(), { code: 0, signal: null })
   assert.equal(host.stdout, 'bye last\nbye first\n')

@@ -69,7 +69,8 @@ pub(crate) struct CallState {
 pub struct Logger<'a> {
     engine: &'a Engine,
     seqs: &'a [u64],
-    name: &'a str,
+    /// None outside of calls.
+    function: Option<&'a str>,
 }
 
 impl Context {
@@ -138,7 +139,7 @@ impl Context {
     /// The log of this call.
     #[must_use]
     pub fn log(&self) -> Logger<'_> {
-        Logger { engine: &self.engine, seqs: &self.call.seqs, name: &self.call.function }
+        Logger { engine: &self.engine, seqs: &self.call.seqs, function: Some(&self.call.function) }
     }
 
     /// Tells the caller how far the call is, in the function's own unit.
@@ -170,7 +171,7 @@ impl StartContext<'_> {
     /// The log of the worker itself, outside any call.
     #[must_use]
     pub fn log(&self) -> Logger<'_> {
-        Logger { engine: self.engine, seqs: &[0], name: "worker" }
+        Logger { engine: self.engine, seqs: &[0], function: None }
     }
 }
 
@@ -185,7 +186,7 @@ impl std::fmt::Debug for Logger<'_> {
         formatter
             .debug_struct("Logger")
             .field("seqs", &self.seqs)
-            .field("name", &self.name)
+            .field("function", &self.function)
             .finish_non_exhaustive()
     }
 }
@@ -219,7 +220,9 @@ impl Logger<'_> {
 
     /// A record of any level, with fields: a map.
     pub fn write(&self, level: Level, message: &str, fields: Option<Value>) {
-        let log = Log { level, logger: self.name.to_owned(), message: message.to_owned(), fields };
+        let logger =
+            self.function.map_or_else(|| "ganger".to_owned(), |function| format!("ganger.{function}"));
+        let log = Log { level, logger, message: message.to_owned(), fields };
         self.engine.log(self.seqs, log.encode());
     }
 }

@@ -95,7 +95,7 @@ fn a_function_sees_its_call() {
     };
     let seq = host.call_with(&call, Encoding::MessagePack, value(json!([[], {}])).encode());
     let log = Log::decode(&host.data.expect(Kind::Log).body).unwrap();
-    assert_eq!((log.logger.as_str(), log.message.as_str()), ("about", "someone asks"));
+    assert_eq!((log.logger.as_str(), log.message.as_str()), ("ganger.about", "someone asks"));
     let progress = Progress::decode(&host.data.expect(Kind::Progress).body).unwrap();
     assert_eq!((progress.done, progress.total), (1.0, Some(2.0)));
     assert_eq!(host.result(seq), json!("about 2 true Some(\"00-1\")"));
