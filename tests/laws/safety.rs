@@ -16,6 +16,7 @@ const UNSAFE_MAY_STAND_IN: &[&str] = &[
     "worker-sdk/rust/src/transport/descriptors.rs",
     "worker-sdk/node/native/src/claims.rs",
     "worker-sdk/node/native/src/mapping.rs",
+    "worker-sdk/node/native/src/watch.rs",
 ];
 
 const FORBID_IT: &[&str] = &["core/scheduler/src/lib.rs", "worker-sdk/protocol/src/lib.rs"];

@@ -1,12 +1,12 @@
-// The thread that owns the control lane. It puts cancels where a busy main thread can see them, and ends the process
+// The thread of JavaScript that owns the control lane where no native thread reads it. It puts cancels where a busy main thread can see them, and ends the process
 // when the host is gone, whatever the main thread is doing (R1, R27). Everything else it passes on.
 
 import { writeSync } from 'node:fs'
 import { connect, Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Cancels } from './cancels.js'
-import { type CancelReason, type Frame, Kind, readCancel, Violation } from './protocol.js'
-import { FrameReader } from './reader.js'
+import { ControlFrames } from './control-frames.js'
+import { type CancelReason, type Frame, Violation } from './protocol.js'
 
 export interface ControlStart {
   fd?: number
@@ -31,17 +31,17 @@ const start = workerData as ControlStart
 const cancels = new Cancels(start.cancels)
 let welcomed = false
 const waiting: [number, CancelReason][] = []
-const reader = new FrameReader({ frame: onFrame, oversized: onOversized })
+const frames = new ControlFrames({ cancel, frame: onFrame })
 
 if (start.fd !== undefined) Atomics.wait(start.handedOver, 0, 0)
 const socket = start.fd === undefined ? connect({ path: start.endpoint as string }) : new Socket({ fd: start.fd })
 socket.on('data', read).on('end', endProcess).on('error', endProcess).on('close', endProcess)
 if (start.opening !== undefined) socket.write(start.opening)
-parentPort?.on('message', (frames: Uint8Array) => socket.write(frames))
+parentPort?.on('message', (sent: Uint8Array) => socket.write(sent))
 
 function read(chunk: Buffer): void {
   try {
-    reader.push(chunk)
+    frames.push(chunk)
   } catch (error) {
     if (!(error instanceof Violation)) throw error
     post({ violation: error.message })
@@ -51,15 +51,8 @@ function read(chunk: Buffer): void {
 }
 
 function onFrame(frame: Frame): void {
-  if (frame.kind === Kind.CANCEL && typeof frame.seq === 'number') cancel(frame.seq, readCancel(frame))
-  else {
-    welcomed = true
-    post({ frame: copyOf(frame) })
-  }
-}
-
-function onOversized(): void {
-  throw new Violation('a frame on control has a payload of gigabytes')
+  welcomed = true
+  post({ frame })
 }
 
 function cancel(seq: number, reason: CancelReason): void {
@@ -73,12 +66,6 @@ function retry(): void {
   while (waiting[0] !== undefined && cancels.put(...waiting[0])) waiting.shift()
   if (waiting.length > 0) setTimeout(retry, RETRY_MS)
   post({})
-}
-
-function copyOf(frame: Frame): Frame {
-  const bytes = Buffer.from(frame.bytes.subarray(frame.bodyAt, frame.end))
-  const payloadAt = frame.payloadAt - frame.bodyAt
-  return { ...frame, bytes, bodyAt: 0, payloadAt, end: bytes.length, owned: true }
 }
 
 function post(news: ControlNews): void {

@@ -11,6 +11,11 @@ export interface NativeArena {
   isAsSent(view: ArrayBufferLike, at: number, length: number): boolean
 }
 
+export interface NativeWatch {
+  /** The bytes that came since the last time. */
+  take(): Uint8Array
+}
+
 export const TAKEN = -1
 
 export interface Native {
@@ -19,6 +24,12 @@ export interface Native {
    * sent.
    */
   sendAndClaim(lane: number, bytes: Uint8Array, length: number, tokens: number): number
+  /** A thread reads `lane` from now on. The first of `arrivals` is counted up whenever something came, and `wake` called soon after. */
+  ControlWatch: new (
+    lane: number,
+    arrivals: Int32Array,
+    wake: () => void,
+  ) => NativeWatch
   /** `gone` is told the number of each view that was collected. */
   InputArena: new (
     descriptor: number,

@@ -2,9 +2,10 @@
 
 import { writeSync } from 'node:fs'
 import { Arenas } from './arenas.js'
+import { writeFully } from './blocking.js'
 import { Claims } from './claims.js'
 import { type Reporting, WorkerContext } from './context.js'
-import { ControlLane, readWelcome, sendHello } from './control.js'
+import { attachedControl, type ControlHandler, inheritedControl, type LaneOwner, readWelcome } from './control.js'
 import { DataLane, type DataLaneHandler } from './data-lane.js'
 import type { Call, Claim, Effects, Hello, Payload } from './effects.js'
 import { type ErrorReport, reportOf } from './errors.js'
@@ -30,7 +31,7 @@ const EXIT_NOT_ATTACHED = 1
 
 export class Worker implements Effects, Reporting {
   readonly #session: Session
-  readonly #control: ControlLane
+  #control: LaneOwner | undefined
   #data!: DataLane
   #runner: Runner | undefined
   #streams: Streams | undefined
@@ -50,12 +51,6 @@ export class Worker implements Effects, Reporting {
   ) {
     const attach = 'endpoint' in lanes ? { token: lanes.token, session: lanes.session } : undefined
     this.#session = new Session(this, hello, attach)
-    this.#control = new ControlLane({
-      frame: (frame) => this.#session.receive('control', frame),
-      cancel: (seq, reason) => this.#session.cancel(seq, reason),
-      violation: (message) => this.#session.violation(message),
-      closed: () => this.#session.closed(),
-    })
   }
 
   start(): void {
@@ -66,9 +61,9 @@ export class Worker implements Effects, Reporting {
 
   #startInherited(dataFd: number, controlFd: number): void {
     this.#session.start()
-    sendHello(controlFd, this.#opening)
+    writeFully(controlFd, this.#opening)
     // What takes time comes after HELLO: the host answers meanwhile.
-    this.#control.start({ fd: controlFd })
+    this.#control = inheritedControl(controlFd, this.#controlHandler())
     this.#data = DataLane.inherited(dataFd, this.#dataHandler())
     const welcomed = readWelcome(controlFd, (frame) => this.#session.receive('control', frame))
     if (!welcomed) return this.#session.closed()
@@ -78,14 +73,22 @@ export class Worker implements Effects, Reporting {
   #startAttached(endpoint: string): void {
     this.#data = DataLane.attached(endpoint, this.#dataHandler())
     this.#session.start()
-    this.#control.start({ endpoint, opening: this.#opening })
+    this.#control = attachedControl(endpoint, this.#opening, this.#controlHandler())
+  }
+
+  #controlHandler(): ControlHandler {
+    return {
+      frame: (frame) => this.#session.receive('control', frame),
+      cancel: (seq, reason) => this.#session.cancel(seq, reason),
+      violation: (message) => this.#session.violation(message),
+    }
   }
 
   #dataHandler(): DataLaneHandler {
     return {
       frame: (frame) => {
         // Control may have overtaken data: a call that was cancelled already must not run.
-        this.#control.poll()
+        this.#control?.poll()
         this.#session.receive('data', frame)
       },
       oversized: (kind, flags, seq) => this.#session.oversized(kind, flags, seq),
@@ -140,7 +143,7 @@ export class Worker implements Effects, Reporting {
     if (this.#claims === undefined) throw new Violation('there are no claims')
     const claimed = this.#claims.claim()
     // A cancel may have overtaken the call.
-    this.#control.poll()
+    this.#control?.poll()
     return claimed
   }
 
@@ -188,7 +191,7 @@ export class Worker implements Effects, Reporting {
   // What contexts use.
 
   poll(): void {
-    this.#control.poll()
+    this.#control?.poll()
   }
 
   catchUp(seq: Seq): void {
@@ -222,7 +225,7 @@ export class Worker implements Effects, Reporting {
     this.#loaded = loaded
     const ended = (seq: Seq): void => this.#session.ended(seq)
     this.#streams = new Streams(this.#data.outbox, (seq, items, bytes) =>
-      this.#control.send(bodyFrame(Kind.CREDIT, seq, [items, bytes])),
+      this.#control?.send(bodyFrame(Kind.CREDIT, seq, [items, bytes])),
     )
     this.#runner = new Runner(loaded.functions, welcome, this.#data.outbox, this.#streams, this, ended)
     this.#session.loaded(loaded.functions.contracts)

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Flag, Kind } from '../dist/test/parts.mjs'
-import { Host, MAIN, project, until } from './host.mjs'
+import { Host, project, until, VARIANTS } from './host.mjs'
 
 const source = `
 import { execFileSync } from 'node:child_process'
@@ -21,7 +21,8 @@ export const seen = () => log.splice(0)
 export const note = (input) => { log.push(input); return input }
 export async function hold(path) { log.push('hold'); await there(path); log.push('let go'); return 'held' }
 export async function slow(input) { log.push('begin ' + input); await new Promise(setImmediate); log.push('end ' + input); return input }
-export async function heed(_, { signal }) {
+export async function heed(_, { signal, log }) {
+  log.info('it runs')
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
   return 'heeded'
 }
@@ -98,33 +99,14 @@ class AheadHost extends Host {
     copyFileSync(`${folder}/work.mjs`, path)
   }
 
-  async values(seqs) {
-    const replies = []
-    for (const seq of seqs) replies.push(await this.reply(seq))
-    return replies.map(({ kind, value, body }) => (kind === Kind.RESULT ? value : body.code))
-  }
-
   leave() {
     this.child.stdio[5].end()
     return super.leave()
   }
 }
 
-/** The worker as it is where nobody built the native part. */
-function bare() {
-  const copy = project({})
-  for (const name of ['main.js', 'control-thread.cjs', 'package.json'])
-    copyFileSync(join(dirname(MAIN), name), join(copy, name))
-  return join(copy, 'main.js')
-}
-
 const unavailable = process.platform !== 'linux' && 'there are no eventfds'
-const hasNative = existsSync(join(dirname(MAIN), 'ganger-worker.node'))
-const variants = [
-  ['with the native part', hasNative ? MAIN : undefined],
-  ['without', bare()],
-]
-for (const [how, main] of variants) {
+for (const [how, main] of VARIANTS) {
   const skip = unavailable || (main === undefined && 'the native part is not built')
   const check = (what, body) => test(`${what}, ${how}`, { skip }, async () => body(await AheadHost.started(main)))
 
@@ -203,6 +185,7 @@ for (const [how, main] of variants) {
 
   check('a call that waits can be cancelled, and a cancel may come before it', async (host) => {
     const seqs = await host.handOver(['heed'], ['note', 1], ['note', 2], ['note', 3])
+    await host.next(({ kind }) => kind === Kind.LOG)
     host.cancel(seqs[2])
     host.cancel(seqs[3] + 2)
     // Cancels come in order: once the first call has ended by its own, the others are there.

@@ -1,11 +1,11 @@
 // Payloads in shared memory, on a real worker process. Plain files stand in for arenas: a worker reads, writes and maps them alike.
 
 import assert from 'node:assert/strict'
-import { closeSync, copyFileSync, existsSync, openSync, readSync, truncateSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, truncateSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { Encoding, Flag, Kind } from '../dist/test/parts.mjs'
-import { bytesOf, frame, Host, MAIN, project } from './host.mjs'
+import { bytesOf, frame, Host, MAIN, mainWithoutNative, project } from './host.mjs'
 
 const INPUT = 0
 const RESULT = 1
@@ -227,13 +227,6 @@ test('a reference that was not agreed on is a violation', async () => {
   assert.match(host.stderr, /shared memory, which was not agreed/)
 })
 
-/** A worker as it is where there is no native part. */
-function mainWithout() {
-  const place = project({ 'package.json': '{ "type": "commonjs" }' })
-  for (const file of ['main.js', 'control-thread.cjs']) copyFileSync(join(dirname(MAIN), file), join(place, file))
-  return join(place, 'main.js')
-}
-
 const LONG = 400_000
 const filled = (byte) => Buffer.alloc(LONG, byte)
 const INPUT_AT = 65_536
@@ -300,7 +293,7 @@ test('with bytes for other than one byte string, or few of them, nothing is held
 })
 
 test('without the native part every payload is copied once, in and out', async () => {
-  const host = await sharing({ main: mainWithout() })
+  const host = await sharing({ main: mainWithoutNative() })
   for (const name of ['echo', 'part', 'changed', 'later']) {
     const reply = await host.reply(sendShared(host, name, filled(3), { at: INPUT_AT }))
     assert.deepEqual(about(reply), [Kind.RESULT, Flag.SHARED, RESULT], name)

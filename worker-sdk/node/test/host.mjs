@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,6 +21,20 @@ export function project(files) {
   }
   return folder
 }
+
+/** The worker as it is where nobody built the native part. */
+export function mainWithoutNative() {
+  const copy = project({})
+  for (const name of ['main.js', 'control-thread.cjs', 'package.json'])
+    copyFileSync(join(dirname(MAIN), name), join(copy, name))
+  return join(copy, 'main.js')
+}
+
+/** Both ways in which a worker may be built; undefined if the native part is not there. */
+export const VARIANTS = [
+  ['with the native part', existsSync(join(dirname(MAIN), 'ganger-worker.node')) ? MAIN : undefined],
+  ['without', mainWithoutNative()],
+]
 
 export function bytesOf(value) {
   if (value === undefined) return Buffer.alloc(0)
@@ -152,6 +166,13 @@ export class Host {
 
   reply(seq) {
     return this.next((frame) => frame.seq === seq && (frame.kind === Kind.RESULT || frame.kind === Kind.ERROR))
+  }
+
+  /** What became of each: its value, or the code of its error. */
+  async values(seqs) {
+    const replies = []
+    for (const seq of seqs) replies.push(await this.reply(seq))
+    return replies.map(({ kind, value, body }) => (kind === Kind.RESULT ? value : body.code))
   }
 
   async call(name, input, options) {

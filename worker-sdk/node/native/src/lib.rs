@@ -1,19 +1,22 @@
-//! The native part of the Node.js worker SDK: inputs in shared memory as buffers over where they lie, and the next of the calls that
-//! were handed over ahead with the answer of the last.
+//! The native part of the Node.js worker SDK: inputs in shared memory as buffers over where they lie, the next of the calls that were
+//! handed over ahead with the answer of the last, and the control lane while JavaScript computes.
 //!
-//! The SDK does without it, at the price of a copy, and of some microseconds a call.
+//! The SDK does without it, at the price of a copy, of some microseconds a call, and of a thread of JavaScript in each worker.
 
 mod claims;
 mod mapping;
 mod pages;
+mod watch;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use napi::bindgen_prelude::{ArrayBuffer, Env, Function, FunctionRef};
+use napi::bindgen_prelude::{ArrayBuffer, Buffer, Env, Function, FunctionRef, Int32Array, Unknown};
 use napi_derive::napi;
 
 use mapping::Mapping;
 use pages::Pages;
+use watch::Watch;
 
 const TAKEN: i64 = -1;
 const GONE: i64 = -2;
@@ -30,6 +33,29 @@ pub fn send_and_claim(lane: i32, bytes: &[u8], length: i64, tokens: i32) -> napi
     match claims::take(tokens) {
         Ok(taken) => Ok(if taken { TAKEN } else { GONE }),
         Err(error) => Err(napi::Error::from_reason(format!("the claims cannot be read: {error}"))),
+    }
+}
+
+/// The control lane, read by a thread that JavaScript cannot hold up.
+#[napi]
+pub struct ControlWatch(Arc<Watch>);
+
+#[napi]
+impl ControlWatch {
+    /// From now on nobody else reads `lane`. The first of `arrivals` is counted up whenever something came, and `wake` called soon after.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(
+        lane: i32,
+        arrivals: Int32Array,
+        wake: Function<'_, (), Unknown<'static>>,
+    ) -> napi::Result<Self> {
+        Watch::start(lane, arrivals, &wake).map(Self)
+    }
+
+    /// The bytes that came since the last time.
+    #[napi(catch_unwind)]
+    pub fn take(&self) -> Buffer {
+        self.0.take().into()
     }
 }
 
