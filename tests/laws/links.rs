@@ -17,6 +17,31 @@ fn pages_link_to_what_is_there() {
     assert_kept("no dead links", &violations);
 }
 
+/// Rooms that pages name by their paths from the root.
+const ROOMS: &[&str] =
+    &["core/", "worker-sdk/", "bindings-node/", "bindings-python/", "examples/", "tests/", "docs/"];
+
+#[test]
+fn pages_name_files_that_are_there() {
+    let (root, mut violations) = (root(), Vec::new());
+    for page in sources(&[".md"]) {
+        let page_at = root.join(&page.path);
+        let is_there = |path: &str| page_at.ancestors().skip(1).any(|folder| folder.join(path).exists());
+        for (number, line) in (1..).zip(page.text.lines()) {
+            let named = line.split('`').skip(1).step_by(2).filter(|name| is_path(name));
+            let gone = named.filter(|path| !is_there(path));
+            violations.extend(gone.map(|path| format!("{}:{number}: {path}", page.path)));
+        }
+    }
+    assert_kept("pages name what is there", &violations);
+}
+
+/// A path from the root, or from a folder of the page, that stands for itself, not for several or for one that is made.
+fn is_path(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
+    ROOMS.iter().any(|room| name.starts_with(room)) && name.chars().all(is_plain)
+}
+
 /// Links to files, outside of code, without the place in the page.
 fn links(page: &Source) -> Vec<(usize, String)> {
     let (mut links, mut in_code) = (Vec::new(), false);

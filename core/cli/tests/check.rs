@@ -56,6 +56,20 @@ fn never_and(more: &[u64]) -> Vec<u64> {
 }
 
 #[test]
+fn the_readme_shows_what_is_told() {
+    let page = std::fs::read_to_string(root().join("README.md")).expect("it can be read");
+    let (_, shown) = page.split_once("\n$ BREAKS=R17 ganger check -- ").expect("it shows a check");
+    let (command, shown) = shown.split_once('\n').expect("what is told stands below");
+    let worker: Vec<_> = command.split(' ').collect();
+    let output = check(&["--timeout", "60s"], &worker, &[("BREAKS", "R17")]);
+    let told = String::from_utf8_lossy(&output.stdout);
+    let mut lines = told.lines();
+    for line in shown.lines().take_while(|line| *line != "```").filter(|line| *line != "…") {
+        assert!(lines.any(|found| found == line), "{line:?} is not told, or not there:\n{told}");
+    }
+}
+
+#[test]
 fn workers_in_python_keep_every_rule() {
     let worker = ["python3", "-m", "ganger_worker", "tests/conformance/workers/conformance.py"];
     keeps_every_rule_but(&never_and(&[31]), &worker, &[("PYTHONPATH", "worker-sdk/python/src")]);
