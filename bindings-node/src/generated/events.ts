@@ -126,7 +126,7 @@ export interface CallRetryEvent {
   readonly fn: string
   /** The attempt that was lost; the first is 1. */
   readonly attempt: number
-  /** How often the call may run again, this time included. */
+  /** How often the call may run again in all: its `retries`. */
   readonly retries: number
 }
 

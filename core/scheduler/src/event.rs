@@ -43,7 +43,7 @@ pub enum Event {
         call: CallId,
         /// The attempt that was lost.
         attempt: u32,
-        /// How often it may run again.
+        /// How often it may run again in all.
         retries: u32,
         /// The worker that died.
         worker: WorkerId,

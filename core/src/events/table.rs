@@ -173,7 +173,7 @@ record! {
         pub r#fn: String,
         /// The attempt that was lost; the first is 1.
         pub attempt: u32,
-        /// How often the call may run again, this time included.
+        /// How often the call may run again in all: its `retries`.
         pub retries: u32,
     }
 

@@ -174,7 +174,7 @@ class CallRetryEvent(TypedDict):
     # The attempt that was lost; the first is 1.
     attempt: int
 
-    # How often the call may run again, this time included.
+    # How often the call may run again in all: its `retries`.
     retries: int
 
 
