@@ -3,27 +3,12 @@
 // main thread computes.
 
 import { readFully } from './blocking.js'
+import type { ControlHandler, LaneOwner } from './lane-owner.js'
 import { loadNative } from './native.js'
-import { type CancelReason, type Frame, HEADER_SIZE, type Seq } from './protocol.js'
+import { type Frame, HEADER_SIZE } from './protocol.js'
 import { FrameReader } from './reader.js'
 import { ThreadedLane } from './threaded-lane.js'
 import { WatchedLane } from './watched-lane.js'
-
-export interface ControlHandler {
-  frame(frame: Frame): void
-  cancel(seq: Seq, reason: CancelReason): void
-  violation(message: string): void
-}
-
-/** Who reads the lane once the handshake is over. */
-export interface LaneOwner {
-  /** From now on it alone reads the lane. */
-  handOver(): void
-  /** Writes frames to the lane. */
-  send(frames: Uint8Array): void
-  /** Takes what has come since the last time; cancels are told at once. */
-  poll(): void
-}
 
 export function inheritedControl(fd: number, handler: ControlHandler): LaneOwner {
   const native = loadNative()

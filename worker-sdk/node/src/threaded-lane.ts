@@ -4,8 +4,8 @@
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { Cancels } from './cancels.js'
-import type { ControlHandler, LaneOwner } from './control.js'
 import type { ControlNews, ControlStart } from './control-thread.js'
+import type { ControlHandler, LaneOwner } from './lane-owner.js'
 import type { Frame } from './protocol.js'
 
 export class ThreadedLane implements LaneOwner {

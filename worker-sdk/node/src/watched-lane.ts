@@ -2,8 +2,8 @@
 // polls or by the event loop, whichever comes first.
 
 import { writeFully } from './blocking.js'
-import type { ControlHandler, LaneOwner } from './control.js'
 import { ControlFrames } from './control-frames.js'
+import type { ControlHandler, LaneOwner } from './lane-owner.js'
 import type { Native, NativeWatch } from './native.js'
 import { type CancelReason, type Frame, Violation } from './protocol.js'
 

@@ -5,10 +5,11 @@ import { Arenas } from './arenas.js'
 import { writeFully } from './blocking.js'
 import { Claims } from './claims.js'
 import { type Reporting, WorkerContext } from './context.js'
-import { attachedControl, type ControlHandler, inheritedControl, type LaneOwner, readWelcome } from './control.js'
+import { attachedControl, inheritedControl, readWelcome } from './control.js'
 import { DataLane, type DataLaneHandler } from './data-lane.js'
 import type { Call, Claim, Effects, Hello, Payload } from './effects.js'
 import { type ErrorReport, reportOf } from './errors.js'
+import type { ControlHandler, LaneOwner } from './lane-owner.js'
 import { type Loaded, load } from './loader.js'
 import {
   bodyFrame,
