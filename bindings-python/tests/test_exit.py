@@ -240,6 +240,29 @@ def test_ctrl_c_with_eight_calls_under_way_does_not_wait_for_them(made: str, wai
     gone(*pids)
 
 
+def test_ctrl_c_with_a_thread_for_each_call_has_one_traceback_too() -> None:
+    app = support.App("""
+        pool = Pool(python=BASICS, workers=4)
+        threads = [threading.Thread(target=pool.call, args=("interval", 1000.0)) for _ in range(8)]
+        for thread in threads: thread.start()
+        def other():
+            try: pool.call("interval", 1000.0)
+            except ganger.PoolClosed: raise ValueError("of the app's own")
+        threading.Thread(target=other).start()
+        while len(pool.calls()) < 9: time.sleep(0.01)
+        say("ready")
+        threads[0].join()
+    """)
+    assert app.line() == "ready"
+    time.sleep(0.2)  # Into the wait.
+    begun = time.monotonic()
+    app.interrupt()
+    _, _, errors = app.ended()
+    assert time.monotonic() - begun < 10
+    assert errors.count("KeyboardInterrupt") == 1
+    assert [errors.count(f"Exception in thread {name}") for name in ("", "Thread-9")] == [1, 1], errors
+
+
 def test_an_hour_long_call_holds_up_the_end_for_the_close_timeout() -> None:
     app = support.App("""
         pool = Pool(python=BASICS, workers=1, close_timeout=1)

@@ -6,11 +6,15 @@ import atexit
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
 from . import _native
+from ._generated.errors import PoolClosed
 from .awaiting import PoolFuture
+
+_ThreadHook = Callable[[threading.ExceptHookArgs], object]
 
 _open: WeakSet[Any] = WeakSet()
 
@@ -35,6 +39,8 @@ def _end_pools() -> None:
     caught it, ends them at once.
     """
     at_once = _was_interrupted()
+    if at_once:
+        threading.excepthook = _without_closed_pools(threading.excepthook)
     waiting: list[PoolFuture[None]] = []
     for pool in [entry.pool for entry in _open]:
         if pool.forked:
@@ -59,6 +65,16 @@ def _was_interrupted() -> bool:
     """Whether nobody caught a Ctrl-C. In a session its last error may be long ago."""
     last = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     return isinstance(last, KeyboardInterrupt) and not hasattr(sys, "ps1")
+
+
+def _without_closed_pools(hook: _ThreadHook) -> _ThreadHook:
+    """Threads whose calls end with the app have nothing to tell: what ended it has its traceback already."""
+
+    def tell(ended: threading.ExceptHookArgs) -> None:
+        if not issubclass(ended.exc_type, PoolClosed):
+            hook(ended)
+
+    return tell
 
 
 def _after_fork_in_child() -> None:
