@@ -10,7 +10,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 const BREAKS_AT: u32 = 3;
 /// So many starts in a row may be ended by a SIGKILL that is not ours before they count as failed, if calls were answered
 /// before: then somebody else's kill says nothing about the code, and a pool under fire must fill up at once.
-const FOREIGN_KILLS_FORGIVEN: u32 = 100;
+const FOREIGN_KILLS_FORGIVEN: u32 = 300;
 /// So many before any call was answered: it may as well be the code that cannot start.
 const UNPROVEN_KILLS_FORGIVEN: u32 = 2;
 /// So long after the first of them, too. A machine without memory kills every start, and slow ones least often.

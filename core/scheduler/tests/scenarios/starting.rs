@@ -139,21 +139,21 @@ fn kills_from_outside_are_forgiven_and_the_pool_fills_up_at_once() {
 #[test]
 fn a_pool_under_fire_goes_on_starting_workers_until_one_is_ready() {
     let mut simulator = warm(Config { workers: 4, ..config() });
-    simulator.script_starts([Start::DiesAfter(ms(30), Exit::Signal(9)); 90]);
+    simulator.script_starts([Start::DiesAfter(ms(30), Exit::Signal(9)); 250]);
     for index in 0..4 {
         simulator.slay(worker(index, 0), Exit::Signal(9));
     }
     let call = simulator.submit(call());
-    simulator.run_for(ms(900));
-    assert!(all_answered(&simulator, &[call]), "none of ninety kills put a start off");
+    simulator.run_for(ms(2_500));
+    assert!(all_answered(&simulator, &[call]), "none of 250 kills put a start off");
 }
 
 #[test]
 fn a_machine_that_kills_every_start_is_not_hammered_for_ever() {
-    for (start, limit) in [(1, 120), (3_000, 30)] {
+    for (start, limit) in [(1, 320), (3_000, 30)] {
         let mut simulator = warm(Config { workers: 4, ..config() });
         let before = simulator.history().moments_of("spawn").len();
-        simulator.script_starts([Start::DiesAfter(ms(start), Exit::Signal(9)); 1_000]);
+        simulator.script_starts([Start::DiesAfter(ms(start), Exit::Signal(9)); 2_000]);
         for index in 0..4 {
             simulator.slay(worker(index, 0), Exit::Signal(9));
         }
