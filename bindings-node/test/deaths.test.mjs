@@ -174,10 +174,10 @@ test('an idempotent call runs again on another worker, another call never', asyn
   assert.deepEqual([again.code, again.attempts], ['WORKER_CRASHED', 3])
   await eventually(() => retries.length === 2)
   assert.deepEqual(
-    retries.map((retry) => [retry.fn, retry.attempt]),
+    retries.map((retry) => [retry.fn, retry.attempt, retry.retries]),
     [
-      ['exit', 1],
-      ['exit', 2],
+      ['exit', 1, 2],
+      ['exit', 2, 2],
     ],
   )
   assert.equal((await failure(pool.call('exit', 5))).attempts, 1)

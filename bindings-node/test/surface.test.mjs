@@ -40,6 +40,37 @@ test('a worker is told from start to exit, and the exit before close resolves', 
   assert.ok(!lives(pid))
 })
 
+test('what happens to a worker is told with all that is known of it', async (t) => {
+  const pool = open(t, { ...nodeWorker, name: 'mine', healthInterval: 100, healthTimeout: 300 })
+  const fields = {
+    'worker:ready': { pid: 'number', startedIn: 'number' },
+    'worker:exit': {
+      pid: 'number',
+      code: 'object',
+      signal: 'string',
+      running: 'number',
+      calls: 'number',
+      reason: 'string',
+    },
+    'call:retry': { fn: 'string', attempt: 'number', retries: 'number', pid: 'number' },
+    reload: { files: 'object', replaced: 'number' },
+    'worker:recycle': { pid: 'number', reason: 'string', memory: 'number', calls: 'number' },
+    'worker:unresponsive': { pid: 'number', timeout: 'number' },
+  }
+  const seen = record(pool, ...Object.keys(fields))
+  await failure(pool.call('kill', 'SIGKILL', { idempotent: true, retries: 1 }))
+  const before = await pool.call('pid')
+  pool.reload()
+  const after = await eventually(async () => (await pool.call('pid').then((pid) => pid !== before && pid)) || undefined)
+  process.kill(after, 'SIGSTOP')
+  await eventually(() => Object.keys(fields).every((name) => seen.some((event) => event.name === name)))
+  for (const [name, kinds] of Object.entries(fields)) {
+    const event = seen.find((event) => event.name === name)
+    assert.equal(event.pool, 'mine')
+    for (const [field, kind] of Object.entries(kinds)) assert.equal(typeof event[field], kind, `${name}: ${field}`)
+  }
+})
+
 test('a flight record tells what the pool heard, and nothing of what its calls are about', async (t) => {
   const pool = open(t, nodeWorker)
   assert.match(pool.flightRecord(), /^ganger-flight-record 1\nconfig workers=1 .*\nlost 0\n/)

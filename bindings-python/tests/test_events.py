@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import logging
+import os
+import signal
 import weakref
 from pathlib import Path
 from typing import Any
@@ -40,7 +43,35 @@ def test_a_crash_and_a_retry_are_told(pool: Pool, tmp_path: Path) -> None:
     assert pool.call("die_once", str(tmp_path / "died"), idempotent=True) == "survived"
     support.eventually(lambda: len(exits) == 2 and len(retries) == 1)
     assert (exits[0]["signal"], exits[0]["reason"], exits[0]["running"]) == ("SIGKILL", "crash", 1)
-    assert (retries[0]["fn"], retries[0]["attempt"]) == ("die_once", 1)
+    assert (retries[0]["fn"], retries[0]["attempt"], retries[0]["retries"]) == ("die_once", 1, 1)
+
+
+def test_what_happens_to_a_worker_is_told_with_all_that_is_known_of_it() -> None:
+    fields: dict[Any, dict[str, type]] = {
+        "worker:ready": {"pid": int, "started_in": float},
+        "worker:exit": {"pid": int, "signal": str, "running": int, "calls": int, "reason": str},
+        "call:retry": {"fn": str, "attempt": int, "retries": int, "pid": int},
+        "reload": {"files": list, "replaced": int},
+        "worker:recycle": {"pid": int, "reason": str, "memory": int, "calls": int},
+        "worker:unresponsive": {"pid": int, "timeout": int},
+    }
+    seen: dict[str, Any] = {}
+    with Pool(
+        python=support.BASICS, workers=1, name="lives", health_interval=0.1, health_timeout=0.3
+    ) as pool:
+        for name in fields:
+            pool.on(name, functools.partial(seen.setdefault, name))
+        with pytest.raises(WorkerCrashed):
+            pool.call("die", "SIGKILL", idempotent=True, retries=1)
+        before = pool.call("pid")
+        pool.reload()
+        support.eventually(lambda: pool.call("pid") != before)
+        os.kill(pool.call("pid"), signal.SIGSTOP)
+        support.eventually(lambda: seen.keys() == fields.keys())
+    for name, kinds in fields.items():
+        assert seen[name]["pool"] == "lives"
+        assert {field: type(seen[name][field]) for field in kinds} == kinds, name
+    assert seen["worker:exit"]["code"] is None
 
 
 def test_what_workers_print_and_log_is_told(pool: Pool) -> None:
