@@ -64,6 +64,8 @@ export class Producer {
   #beginTurn(): void {
     this.#resuming = undefined
     this.#turnBegan = performance.now()
+    // What passed until there was credit was not the function's.
+    this.#lastAt = this.#turnBegan
     this.#pull()
   }
 
