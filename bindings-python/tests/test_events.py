@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import support
-from ganger import InvalidOption, Pool, WorkerCrashed
+from ganger import EVENT_NAMES, EventName, InvalidOption, Pool, WorkerCrashed
 
 
 def test_a_workers_life_is_told() -> None:
@@ -47,7 +47,7 @@ def test_a_crash_and_a_retry_are_told(pool: Pool, tmp_path: Path) -> None:
 
 
 def test_what_happens_to_a_worker_is_told_with_all_that_is_known_of_it() -> None:
-    fields: dict[Any, dict[str, type]] = {
+    fields: dict[EventName, dict[str, type]] = {
         "worker:ready": {"pid": int, "started_in": float},
         "worker:exit": {"pid": int, "signal": str, "running": int, "calls": int, "reason": str},
         "call:retry": {"fn": str, "attempt": int, "retries": int, "pid": int},
@@ -55,6 +55,7 @@ def test_what_happens_to_a_worker_is_told_with_all_that_is_known_of_it() -> None
         "worker:recycle": {"pid": int, "reason": str, "memory": int, "calls": int},
         "worker:unresponsive": {"pid": int, "timeout": int},
     }
+    assert fields.keys() <= set(EVENT_NAMES)
     seen: dict[str, Any] = {}
     with Pool(
         python=support.BASICS, workers=1, name="lives", health_interval=0.1, health_timeout=0.3

@@ -36,7 +36,9 @@ from ._generated.errors import (
     WorkerDeath,
 )
 from ._generated.events import (
+    EVENT_NAMES,
     CallRetryEvent,
+    EventName,
     QueueDrainEvent,
     QueueFullEvent,
     ReloadEvent,
@@ -68,6 +70,7 @@ if _TYPE_CHECKING:
 __version__ = _native.__version__
 
 __all__ = [
+    "EVENT_NAMES",
     "Block",
     "CallFailed",
     "CallFuture",
@@ -79,6 +82,7 @@ __all__ = [
     "DeadlineExceeded",
     "ErrorCode",
     "ErrorReport",
+    "EventName",
     "Forked",
     "FunctionInfo",
     "GangerError",
