@@ -45,6 +45,8 @@ def test_four_replacements_after_calls_fail_no_call_and_let_none_wait(callers: i
         assert all(told.data["calls"] >= 90 for told in seen.of("worker:recycle"))
         assert 1.8 * MODEL_BYTES < seen.most_memory < 2.5 * MODEL_BYTES, f"{seen.most_memory >> 20} MiB"
         support.eventually(lambda: resident(pool) < 1.3 * MODEL_BYTES, "the memory of one worker is left")
+        if LONG:
+            assert seen.slowest < 3 * undisturbed(callers, len(seen.served)) + seen.stall
         if callers == 1:
             # One after the other, each worker's calls in one piece.
             pids = [pid for pid, _ in itertools.groupby(seen.served, key=lambda call: call.pid)]
@@ -158,6 +160,26 @@ class Seen:
             f" at most {self.most_memory >> 20} MiB; {self.looks} looks;"
             f" the slowest call of a pool that was left alone {self.stall * 1e3:.1f} ms"
         )
+
+
+def undisturbed(callers: int, calls: int) -> float:
+    """What 99 % of as many calls take at most in a pool whose worker is never replaced, in seconds."""
+    took: list[float] = []
+    with Pool(python=MODEL, workers=1) as pool:
+        pool.warm(timeout=support.LIMIT_S)
+
+        def caller() -> None:
+            while len(took) < calls:
+                begun = time.monotonic()
+                pool.call("answer", {"ms": 1})
+                took.append(time.monotonic() - begun)
+
+        threads = [threading.Thread(target=caller) for _ in range(callers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return sorted(took)[math.ceil(len(took) * 0.99) - 1]
 
 
 @contextmanager
