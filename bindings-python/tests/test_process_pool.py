@@ -144,8 +144,6 @@ def test_what_is_not_supported_is_said() -> None:
         ProcessPool(1, max_tasks_per_child=0)
     with pytest.raises(ValueError, match="fork"):
         ProcessPool(1, multiprocessing.get_context("fork"))
-    with pytest.raises(InvalidInput, match="too large"):
-        ProcessPool(1, initializer=importable.remember, initargs=("x" * 200_000,))
 
 
 def test_functions_of_main_need_cloudpickle_and_it_is_said() -> None:

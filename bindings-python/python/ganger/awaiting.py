@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, InvalidStateError
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from . import _native
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
+
+# The standard library's own.
+logger = logging.getLogger("concurrent.futures")
 
 # The bell of each loop. Only the loop holds it, by watching its descriptor: it goes with the loop.
 _bells: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[_native.Bell]] = (
@@ -55,6 +60,24 @@ class AwaitableFuture(Future[T]):
         except BaseException:
             self.cancel()
             raise
+
+    def _invoke_callbacks(self) -> None:
+        """As the standard library does, but one that exits takes no other's turn, nor that of other futures."""
+        interrupt: BaseException | None = None
+        for callback in self._done_callbacks:
+            try:
+                callback(self)
+            except BaseException as problem:
+                # On the main thread it may be a Ctrl-C; on the library's own nobody could catch it.
+                if isinstance(problem, Exception) or current_thread() is not main_thread():
+                    logger.exception("exception calling callback for %r", self)
+                else:
+                    interrupt = problem
+        if interrupt is not None:
+            try:
+                raise interrupt
+            finally:
+                del interrupt
 
     def _ring_for(self, _waiter: asyncio.Future[None]) -> bool:
         """Whether somebody else wakes the waiter."""

@@ -7,28 +7,66 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from . import _native
 from ._generated.errors import PoolClosed
 from .awaiting import PoolFuture
 
+if TYPE_CHECKING:
+    from ._generated.options import Limit
+
 _ThreadHook = Callable[[threading.ExceptHookArgs], object]
 
+# How long the end waits for listeners to hear of the last events.
+_LAST_EVENTS_S = 1.0
+
 _open: WeakSet[Any] = WeakSet()
+# Pools that finish their calls, whether somebody holds them or not.
+_finishing: dict[PoolFuture[None], _Entry] = {}
 
 
 def remember(pool: _native.Pool, holder: object) -> None:
     """Has the pool ended with the interpreter, unless it was before."""
-    _open.add(_Entry(pool, holder))
+    _open.add(_Entry(pool, holder, None, to_its_end=False))
+
+
+def remember_to_its_end(pool: _native.Pool, holder: object, patience: Limit | None, kept: object) -> None:
+    """The same for a pool whose calls are finished first, as long as ``patience`` says, and whose workers
+    print what they have to. ``kept`` is what they need to start."""
+    _open.add(_Entry(pool, holder, patience, to_its_end=True, kept=kept))
+
+
+def finish(holder: Any) -> None:
+    """Closes a pool without limit. Until then it is not forgotten, though its holder may be."""
+    entry: _Entry = holder._at_exit
+    future = PoolFuture[None]()
+    _finishing[future] = entry
+    future.add_done_callback(_finished)
+    entry.pool.close_soon(future, "never")
+
+
+def _finished(future: Any) -> None:
+    _finishing.pop(future, None)
 
 
 class _Entry:
     """Lives as long as the pool's holder, which it is hung on."""
 
-    def __init__(self, pool: _native.Pool, holder: Any) -> None:
+    def __init__(
+        self,
+        pool: _native.Pool,
+        holder: Any,
+        patience: Limit | None,
+        *,
+        to_its_end: bool,
+        kept: object = None,
+    ) -> None:
         self.pool = pool
+        self.kept = kept
+        self.patience = patience
+        self.to_its_end = to_its_end
         holder._at_exit = self
 
 
@@ -41,23 +79,24 @@ def _end_pools() -> None:
     at_once = _was_interrupted()
     if at_once:
         threading.excepthook = _without_closed_pools(threading.excepthook)
+    entries = [entry for entry in {*_open, *_finishing.values()} if not entry.pool.forked]
     waiting: list[PoolFuture[None]] = []
-    for pool in [entry.pool for entry in _open]:
-        if pool.forked:
-            continue
-        future = PoolFuture[None]()
-        if not at_once and pool.calls():
-            pool.close_soon(future, None)
-            waiting.append(future)
-        else:
-            pool.terminate_soon()
     try:
+        for entry in entries:
+            if not at_once and (entry.to_its_end or entry.pool.calls()):
+                future = PoolFuture[None]()
+                entry.pool.close_soon(future, entry.patience)
+                waiting.append(future)
+            else:
+                entry.pool.terminate_soon()
         for future in waiting:
             future.result()
+        for entry in entries:
+            if entry.to_its_end:
+                entry.pool.flush_events(_LAST_EVENTS_S)
     except BaseException:
-        for entry in _open:
-            if not entry.pool.forked:
-                entry.pool.terminate_soon()
+        for entry in entries:
+            entry.pool.terminate_soon()
         raise
 
 
@@ -80,6 +119,7 @@ def _without_closed_pools(hook: _ThreadHook) -> _ThreadHook:
 def _after_fork_in_child() -> None:
     _native.forked()
     _open.clear()
+    _finishing.clear()
 
 
 # Threads are joined before `atexit` has its turn, and one may wait for a call: the pools must go before.

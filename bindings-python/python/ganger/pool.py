@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, Unpack, cast, overload
 
 from . import _native, exit, reporting
 from ._generated.options import Limit, PoolOptions
@@ -231,6 +231,9 @@ class Pool(Calling):
         unclosed = f"unclosed {self!r}"
         native.terminate_soon()
         warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} belongs to the process that made it: it cannot be pickled or copied")
 
     def __repr__(self) -> str:
         state = "forked" if self._native.forked else "closed" if self._native.closed else "open"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import pickle
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,14 +11,13 @@ from concurrent.futures import Executor
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast
 
-from . import _native, exit, reporting, tracing
-from ._generated.errors import GangerError, InvalidInput, InvalidResult
-from .awaiting import PoolFuture
+from . import _native, exit, likeness, reporting, tracing
+from ._generated.errors import GangerError, InvalidOption, InvalidResult
 from .buffers import loads
 from .future import CallFuture
-from .pickling import dumps, payload
+from .pickling import payload
 
 if TYPE_CHECKING:
     from ._generated.options import CallOptions, Duration, Limit, Size
@@ -31,9 +28,8 @@ T = TypeVar("T")
 
 # The function that every Python worker has for this.
 _RUN = "ganger.run"
-_VARIABLE = "GANGER_PROCESS_POOL"
-# The system takes no variable of 128 KiB or more.
-_LONGEST_VARIABLE = 120_000
+# How long its end waits for what workers printed last.
+_LAST_PRINTS_S = 1.0
 # The standard library's queue has no end.
 _ENDLESS: dict[str, object] = {"max_queue": 10_000_000, "max_queue_bytes": "1024gb"}
 
@@ -88,12 +84,9 @@ class ProcessPool(Executor):
         max_tasks_per_child: int | None = None,
         **options: Unpack[ProcessPoolOptions],
     ) -> None:
-        if max_tasks_per_child is not None and max_tasks_per_child < 1:
-            raise ValueError("max_tasks_per_child must be >= 1")
-        if mp_context is not None and mp_context.get_start_method() == "fork":
-            raise ValueError("workers are fresh processes; an mp_context that forks is not supported")
+        _check(max_workers, mp_context, initializer, max_tasks_per_child, options)
         given: dict[str, object] = {key: value for key, value in options.items() if value is not None}
-        env = {**(options.get("env") or {}), _VARIABLE: _state(initializer, initargs)}
+        env, kept = likeness.variables(options.get("env") or {}, initializer, initargs)
         target = str(Path(__file__).with_name("_process_worker.py"))
         given = {
             "name": "processes",
@@ -106,7 +99,9 @@ class ProcessPool(Executor):
         }
         self._native = _native.Pool(given)
         reporting.report(self._native)
-        exit.remember(self._native, self)
+        reporting.print_through(self._native)
+        # The standard library's waits for its calls at the end of the app, too, however long they take.
+        exit.remember_to_its_end(self._native, self, None if "close_timeout" in given else "never", kept)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> CallFuture[T]:
         """Calls ``fn`` in a worker. Raises ``InvalidInput`` for what cannot be pickled."""
@@ -125,9 +120,9 @@ class ProcessPool(Executor):
         chunksize: int = 1,
         buffersize: int | None = None,
     ) -> Iterator[T]:
-        """As the standard library's:
+        """Results in order, as the standard library's gives them.
 
-        results in order; ``timeout`` counts from now; ``buffersize`` bounds what is under way.
+        ``timeout`` counts from now; ``buffersize`` bounds what is under way.
         """
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1")
@@ -167,12 +162,14 @@ class ProcessPool(Executor):
                     self._native.cancel(call["id"])
         if wait:
             self._native.close("never")
+            self._native.flush_events(_LAST_PRINTS_S)
         else:
-            self._native.close_soon(PoolFuture[None](), "never")
+            exit.finish(self)
 
     def terminate(self) -> None:
         """Kills the workers now; calls fail with ``PoolClosed``."""
         self._native.terminate()
+        self._native.flush_events(_LAST_PRINTS_S)
 
     def stats(self) -> Stats:
         """What the pool does now and has done."""
@@ -196,7 +193,10 @@ class ProcessPool(Executor):
         native = getattr(self, "_native", None)
         # The standard library's finishes its calls when nobody holds it any more.
         if native is not None and not native.forked and not native.closed:
-            native.close_soon(PoolFuture[None](), "never")
+            exit.finish(self)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} belongs to the process that made it: it cannot be pickled or copied")
 
     def __repr__(self) -> str:
         return f"<ganger.ProcessPool {self._native.name!r}>"
@@ -242,6 +242,31 @@ def _spare_ctrl_c(problem: BaseException) -> None:
         raise problem
 
 
+def _check(
+    max_workers: int | None,
+    mp_context: Any,
+    initializer: Callable[..., object] | None,
+    max_tasks_per_child: int | None,
+    options: Mapping[str, object],
+) -> None:
+    """Refuses what the standard library's does, as it does, and what is no option here."""
+    if max_workers is not None and max_workers < 1:
+        raise ValueError("max_workers must be greater than 0")
+    if mp_context is not None and mp_context.get_start_method() == "fork":
+        raise ValueError("workers are fresh processes; an mp_context that forks is not supported")
+    if initializer is not None and not callable(initializer):
+        raise TypeError("initializer must be a callable")
+    if max_tasks_per_child is not None and max_tasks_per_child < 1:
+        raise ValueError("max_tasks_per_child must be >= 1")
+    for name in options.keys() - ProcessPoolOptions.__annotations__.keys():
+        import difflib
+
+        known = ["max_workers", "max_tasks_per_child", *ProcessPoolOptions.__annotations__]
+        near = ["max_workers"] if name == "workers" else difflib.get_close_matches(name, known, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        raise InvalidOption(f'unknown option "{name}" of a ProcessPool{hint}')
+
+
 def _chunks(source: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
     while chunk := list(itertools.islice(source, size)):
         yield chunk
@@ -249,11 +274,3 @@ def _chunks(source: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple
 
 def _run_chunk(fn: Callable[..., T], chunk: list[tuple[Any, ...]]) -> list[T]:
     return [fn(*arguments) for arguments in chunk]
-
-
-def _state(initializer: Callable[..., object] | None, initargs: tuple[Any, ...]) -> str:
-    pickled = None if initializer is None else dumps((initializer, initargs))
-    state = base64.b64encode(pickle.dumps((sys.path, pickled))).decode()
-    if len(state) > _LONGEST_VARIABLE:
-        raise InvalidInput("initializer and initargs are too large to hand over; put the data in a file")
-    return state

@@ -1,4 +1,5 @@
-"""What apps are told without asking: records of workers go to `logging`, warnings of the pool to `warnings`.
+"""What apps are told without asking: records of workers go to `logging`, warnings of the pool to `warnings`,
+and what the workers of a `ProcessPool` print goes where the app prints.
 
 It happens on the thread that listeners have. A slow handler delays them and nothing else; beyond some
 thousand events that wait for it, new ones are dropped.
@@ -40,6 +41,23 @@ def report(pool: _native.Pool) -> None:
     """Forwards from now on what the pool says."""
     pool.subscribe("worker:log", _log, "log")
     pool.subscribe("warning", _warner(*_caller()))
+
+
+def print_through(pool: _native.Pool) -> None:
+    """Has what workers print appear where this process prints, line by line."""
+    pool.subscribe("worker:log", _print, "stdout")
+    pool.subscribe("worker:log", _print, "stderr")
+
+
+def _print(event: WorkerLogEvent) -> None:
+    stream = sys.stdout if event["source"] == "stdout" else sys.stderr
+    if stream is None:  # pyright: ignore[reportUnnecessaryComparison]  # an app without a console
+        return
+    try:
+        stream.write(f"{event['message']}\n")
+        stream.flush()
+    except (OSError, ValueError):
+        pass  # Closed, or it cannot show that text; workers are not to be hurt by it.
 
 
 def _log(event: WorkerLogEvent) -> None:

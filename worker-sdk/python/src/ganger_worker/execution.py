@@ -202,7 +202,7 @@ class Execution:
             self._refuse(call, "INVALID_INPUT", f"{refused.path}: {refused.reason}", refused.path)
             return None
         except BaseException as error:  # unpickling runs code
-            self._report(call, error, "INVALID_INPUT")
+            self._unreadable(call, error)
             return None
         call.payload = b""
         return arguments
@@ -311,10 +311,12 @@ class Execution:
 
         self.answer_error(call, refusal(code, message, path))
 
-    def _report(self, call: Call, error: BaseException, code: str) -> None:
+    def _unreadable(self, call: Call, error: BaseException) -> None:
         from .errors import report
 
-        self.answer_error(call, report(error, code, "$"))
+        body = report(error, "INVALID_INPUT", "$")
+        body["message"] = f"the input cannot be read: {body['type']}: {body['message']}"
+        self.answer_error(call, body)
 
     def _unknown(self, name: str) -> str:
         if len(name) > _LONGEST_REPEATED:
