@@ -143,10 +143,16 @@ def test_workers_have_the_arguments_and_flags_of_the_app(tmp_path: Path) -> None
     (tmp_path / "ask.py").write_text("""
 import os, sys
 def ask():
-    variables = [name for name in os.environ if name in ("PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONDEVMODE")]
-    return sys.argv[1:], sys.flags.optimize, sys.flags.dev_mode, "error::UserWarning" in sys.warnoptions, variables
+    names = ("PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONDEVMODE")
+    found = [name for name in os.environ if name in names]
+    flags = sys.flags.optimize, sys.flags.dev_mode, "error::UserWarning" in sys.warnoptions
+    return sys.argv[1:], *flags, found
 """)
-    code = "import ask; from ganger import ProcessPool\nwith ProcessPool(1) as p: print(p.submit(ask.ask).result())"
+    code = """
+import ask
+from ganger import ProcessPool
+with ProcessPool(1) as pool: print(pool.submit(ask.ask).result())
+"""
     out = script(
         tmp_path / "app.py", code, "one", "two", options=("-O", "-X", "dev", "-W", "error::UserWarning")
     )
@@ -170,7 +176,7 @@ def test_globals_of_main_that_functions_assign_stay_in_their_worker() -> None:
             return known, count
         def read(): return plain
         with ProcessPool(1, initializer=prepare, initargs=(5,)) as pool:
-            say(pool.submit(use).result(), pool.submit(Holder().use).result(), pool.submit(lambda: model).result())
+            say(*[pool.submit(each).result() for each in (use, Holder().use, lambda: model)])
             say([pool.submit(again, 1).result() for _ in range(3)], count, seen)
             say(pool.submit(read).result())
             plain.append(2)
@@ -234,5 +240,5 @@ def test_what_cannot_be_sent_is_said_with_what_helps() -> None:
         with pytest.raises(InvalidInput, match="a function or its arguments cannot be pickled: ") as caught:
             processes.submit(id, threading.Lock())
         assert "cloudpickle" not in str(caught.value)
-        with pytest.raises(InvalidInput, match="input cannot be read: .*TypeError: .*missing"):
+        with pytest.raises(InvalidInput, match=r"input cannot be read: .*TypeError: .*missing"):
             processes.submit(repr, importable.Unreadable(1, 2)).result()

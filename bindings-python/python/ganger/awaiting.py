@@ -32,6 +32,7 @@ class AwaitableFuture(Future[T]):
     """
 
     _waiters_in_loops: list[asyncio.Future[None]]
+    _done_callbacks: list[Callable[[Future[T]], object]]
 
     def __await__(self) -> Generator[Any, None, T]:
         try:
@@ -62,7 +63,7 @@ class AwaitableFuture(Future[T]):
             raise
 
     def _invoke_callbacks(self) -> None:
-        """As the standard library does, but one that exits takes no other's turn, nor that of other futures."""
+        """As the standard library does, but one that exits takes no other's turn, nor other futures'."""
         interrupt: BaseException | None = None
         for callback in self._done_callbacks:
             try:

@@ -1,4 +1,4 @@
-"""What makes the workers of a ``ProcessPool`` like the app: its path, arguments and flags, and the initializer."""
+"""What makes the workers of a ``ProcessPool`` like the app: its path, arguments, flags and initializer."""
 
 from __future__ import annotations
 
@@ -62,18 +62,13 @@ class _File:
 
     def __init__(self, content: bytes) -> None:
         if hasattr(os, "memfd_create"):
-            self._descriptor = os.memfd_create("ganger-process-pool")
-            self.path = f"/proc/{os.getpid()}/fd/{self._descriptor}"
-            self._end = weakref.finalize(self, os.close, self._descriptor)
+            descriptor = os.memfd_create("ganger-process-pool")
+            self.path = f"/proc/{os.getpid()}/fd/{descriptor}"
         else:
             import tempfile
 
-            self._descriptor, self.path = tempfile.mkstemp(prefix="ganger-")
-            self._end = weakref.finalize(self, _remove, self._descriptor, self.path)
-        with open(self._descriptor, "wb", closefd=False) as file:
+            descriptor, self.path = tempfile.mkstemp(prefix="ganger-")
+            weakref.finalize(self, os.unlink, self.path)
+        weakref.finalize(self, os.close, descriptor)
+        with open(descriptor, "wb", closefd=False) as file:
             file.write(content)
-
-
-def _remove(descriptor: int, path: str) -> None:
-    os.close(descriptor)
-    os.unlink(path)

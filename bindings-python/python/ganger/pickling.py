@@ -59,7 +59,7 @@ def _hint(problem: Exception) -> str:
     if not isinstance(problem, (pickle.PicklingError, AttributeError)):
         return ""  # It would not help.
     return (
-        "; functions and classes of __main__, lambdas and local functions can be sent when cloudpickle is installed"
+        "; what is defined in __main__, lambdas and local functions can be sent when cloudpickle is installed"
         " (pip install cloudpickle)"
     )
 
@@ -78,7 +78,7 @@ def _by_value_pickler() -> Any:
 
     class ByValue(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, obj: Any, /) -> Any:
-            reduced = super().reducer_override(obj)
+            reduced = cloudpickle.Pickler.reducer_override(self, obj)
             if isinstance(obj, FunctionType) and obj.__globals__ is vars(sys.modules["__main__"]):
                 return _with_globals_of_main(reduced)
             return reduced
@@ -90,14 +90,7 @@ def _with_globals_of_main(reduced: Any) -> Any:
     """Functions of ``__main__`` share its globals in a worker, too, from call to call: what an initializer
     assigns there is there for the functions. cloudpickle by itself gives each pickle globals of its own."""
     match reduced:
-        case (
-            make,
-            (code, dict() as base, *others),
-            (_, {"__globals__": dict()}) as state,
-            None,
-            None,
-            setter,
-        ):
+        case (make, (code, base, *others), (_, {"__globals__": _}) as state, None, None, setter) if base:
             return make, (code, _Globals(base), *others), (state, setter), None, None, _There("fill")
         case _:  # by name, or a cloudpickle that does it otherwise
             return reduced
