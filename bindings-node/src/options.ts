@@ -18,7 +18,7 @@ export function optionsJson(options: unknown, except?: ReadonlySet<string>, trac
 }
 
 /** Modules know where they are as URLs, `import.meta.url` and `import.meta.resolve()` as their text. */
-function pathOf(value: unknown): unknown {
+export function pathOf(value: unknown): unknown {
   if (value instanceof URL) return value.protocol === 'file:' ? fileURLToPath(value) : { URL: [value.href] }
   return typeof value === 'string' && value.startsWith('file:') ? fileURLToPath(value) : value
 }

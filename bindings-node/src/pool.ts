@@ -21,6 +21,7 @@ import {
   optionsOrInvalid,
   refuseFlawed,
 } from './given.js'
+import { isOfItself, refuseWhileLoading } from './itself.js'
 import { follower, tell } from './listeners.js'
 import { forward } from './logger.js'
 import { Blocks, empty, lookForGone } from './memory.js'
@@ -52,6 +53,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   readonly #pending = new PendingCalls(this, this.#bells)
   readonly #awaited = new Awaited(this)
   readonly #blocks: Blocks
+  readonly #isOfItself: boolean
   readonly #follow: () => void
   readonly #warned = new Set<string>()
   #droppedEvents = 0
@@ -67,6 +69,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
     } catch (error) {
       throw invalid(error)
     }
+    this.#isOfItself = isOfItself(options.node)
     this.#blocks = new Blocks(this.#native)
     this.name = this.#native.name
     dropped.register(this, this.name, this)
@@ -252,6 +255,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
 
   #begin(call: PendingCall, input: unknown, options: CallOptions | null | undefined): void {
     const { fn, signal } = call
+    if (this.#isOfItself) refuseWhileLoading(fn)
     const json = callOptionsJson(nameOf(fn), options)
     if (signal?.aborted) throw abortedBefore(signal, fn)
     const source = inputsSource(options?.inputs, fn)
@@ -283,6 +287,7 @@ export class Pool extends EventEmitter<PoolEventMap> implements AsyncDisposable 
   }
 
   #open(fn: string, input: unknown, options: StreamOptions | null | undefined): Reader {
+    if (this.#isOfItself) refuseWhileLoading(fn)
     const signal = options?.signal ?? undefined
     const json = callOptionsJson(fn, options)
     if (signal?.aborted) throw abortedBefore(signal, fn)

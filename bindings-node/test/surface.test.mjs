@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
@@ -182,6 +182,22 @@ test('paths may be file URLs, and env, cwd and trace reach the worker', async (t
   const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
   const seen = await pool.call('traced', null, { trace })
   assert.deepEqual([seen.attempt, seen.trace.traceparent], [1, trace.traceparent])
+})
+
+test('an app and its workers in one file do not start each other without end', async (t) => {
+  const file = scratch(t, 'both.mjs')
+  mkdirSync(dirname(file), { recursive: true })
+  const app = (body) => `import { Pool } from ${JSON.stringify(import.meta.resolve('ganger'))}
+    const pool = new Pool({ node: import.meta.url, workers: 1 })
+    export const twice = (x) => 2 * x
+    export const again = async (x) => { const result = await pool.call('twice', x); await pool.close(); return result }
+    ${body}`
+  writeFileSync(file, app("await pool.call('twice', 1)"))
+  const error = await failure(open(t, { node: file }).call('twice', 1))
+  assert.equal(error.code, 'START_FAILED')
+  assert.match(error.message, /still loading .*both\.mjs, which calls a pool of the same workers/)
+  writeFileSync(file, app(''))
+  assert.equal(await open(t, { node: file }).call('again', 3), 6, 'a worker that is ready may')
 })
 
 test('code that was taken away from its native module says that it is to be left where it is', (t) => {

@@ -20,8 +20,21 @@ export interface Loaded {
 
 type Namespace = Readonly<Record<string, unknown>>
 
+/** What is being loaded, for who would load it again and again: a pool of these workers, in them. */
+const LOADING = Symbol.for('ganger-worker.loading')
+
 export async function load(target: string): Promise<Loaded> {
   const path = resolve(target)
+  const process = globalThis as { [LOADING]?: string }
+  process[LOADING] = path
+  try {
+    return await loadFrom(path, target)
+  } finally {
+    delete process[LOADING]
+  }
+}
+
+async function loadFrom(path: string, target: string): Promise<Loaded> {
   const single = !stat(path, target).isDirectory()
   const files = single ? [path] : sourceFiles(path)
   if (files.length === 0) throw new Error(`${target} has no module that Node could load`)
