@@ -23,7 +23,8 @@ export function provideSdk(files: readonly string[]): void {
   provideToRequire()
 }
 
-const IMPORT = /(?:from|import|require)\s*\(?\s*['"]([.#][^'"]*)['"]/g
+/** What a module imports by a relative name or an alias. */
+export const IMPORT = /(?:from|import|require)\s*\(?\s*['"]([.#][^'"]*)['"]/g
 
 /** Whether these files, or what they import by relative names, mention the SDK. An alias (`#lib`) counts as maybe. */
 function someMentionsSdk(files: readonly string[]): boolean {
@@ -40,7 +41,7 @@ function someMentionsSdk(files: readonly string[]): boolean {
 }
 
 /** What `require` finds without its extension is found here too; anything else that cannot be read is no matter. */
-function textOf(file: string): string {
+export function textOf(file: string): string {
   for (const path of [file, `${file}.js`, `${file}.cjs`, join(file, 'index.js')]) {
     try {
       return readFileSync(path, 'utf8')

@@ -47,10 +47,17 @@ test('a syntax error fails the start with its text and place, and exits 1', asyn
 })
 
 test('a syntax error in what a file imports names the file', async () => {
-  const folder = project({ 'w.mjs': `import './x.mjs'`, 'x.mjs': 'export const = 1' })
+  const folder = project({ 'w.mjs': `import './x.mjs'`, 'x.mjs': `import './y.mjs'`, 'y.mjs': '\nexport const = 1' })
   const host = await Host.started(join(folder, 'w.mjs'))
   assert.equal(host.last.body.type, 'SyntaxError')
-  assert.match(host.last.body.message, /\(w\.mjs, or what it imports\)$/)
+  assert.match(host.last.body.message, /\(y\.mjs, line 2\)$/)
+  const aliased = project({
+    'package.json': '{"imports": {"#x": "./x.mjs"}}',
+    'w.mjs': `import '#x'`,
+    'x.mjs': 'let = (',
+  })
+  const other = await Host.started(join(aliased, 'w.mjs'))
+  assert.match(other.last.body.message, /\(w\.mjs, or what it imports\)$/)
 })
 
 test('a failing start-up hook, a missing file, a wrong option fail the start', async () => {
