@@ -195,6 +195,17 @@ test('START_FAILED names an interpreter that is not there', async (t) => {
   assert.match(error.message, /\/nowhere\/python/)
 })
 
+test('an error has what its worker said of it', async (t) => {
+  const pool = open(t, nodeWorker)
+  assert.equal((await failure(pool.call('echo', 1, { timeout: 'soon' }))).report, null)
+  const failed = await failure(pool.call('fail', 'on purpose'))
+  assert.deepEqual(
+    [failed.report.type, failed.report.message, failed.report.traceback],
+    [failed.cause.type, failed.cause.message, failed.cause.traceback],
+  )
+  assert.match(failed.report.message, /on purpose/)
+})
+
 test('every code of the table is known to the classes', () => {
   for (const [code, row] of Object.entries(errorCodes)) {
     assert.match(code, /^[A-Z_]+$/)

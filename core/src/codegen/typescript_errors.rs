@@ -86,6 +86,8 @@ export class GangerError extends Error {
   readonly worker: WorkerDeath | null
   /** Figures that explain it: queue length, time waited. */
   readonly details: Readonly<Record<string, unknown>>
+  /** The cause shows it already. */
+  readonly #report: ErrorReport | null
 
   /** The cause is the worker's own error unless `options` has another, such as the reason of an abort. */
   constructor(fields: ErrorFields, options?: ErrorOptions) {
@@ -102,6 +104,12 @@ export class GangerError extends Error {
     this.signal = fields.signal
     this.worker = fields.worker
     this.details = fields.details
+    this.#report = fields.report
+  }
+
+  /** What the worker said of the error, if it said anything. */
+  get report(): ErrorReport | null {
+    return this.#report
   }
 }
 
