@@ -44,7 +44,7 @@ lint: node lint-go ## Formatting, lints and strict types of all languages; the l
 docs: ## The reference pages from core's tables, and Rust's own pages
 	UPDATE=1 cargo test --quiet -p ganger --test codegen
 	UPDATE=1 cargo test --quiet -p ganger-cli --test reference
-	cargo doc --quiet --no-deps -p ganger -p ganger-scheduler -p ganger-protocol -p ganger-worker
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p ganger -p ganger-scheduler -p ganger-protocol -p ganger-worker
 	@echo "docs/reference and target/doc"
 
 .PHONY: dist

@@ -13,6 +13,7 @@ mod rooms;
 mod safety;
 mod sizes;
 mod tree;
+mod twins;
 
 /// Fails with every violation, one a line.
 fn assert_kept(law: &str, violations: &[String]) {

@@ -14,7 +14,7 @@
 //!
 //! # Shape
 //!
-//! One idea a file. The parts ([`queue`](crate::queue), [`placement`](crate::placement), [`backoff`](crate::backoff), …) do not know each other;
+//! One idea a file. The parts (`queue`, `placement`, `backoff`, …) do not know each other;
 //! only `scheduler.rs` and the files below it compose them.
 
 #![forbid(unsafe_code)]
