@@ -116,6 +116,7 @@ def test_an_interrupt_in_a_callback_on_the_main_thread_is_the_apps() -> None:
         with pytest.raises(KeyboardInterrupt):
             future.cancel()
         assert told == [future]
+        support.eventually(lambda: not pool.stats()["busy"], "the call was stopped")
 
 
 def test_workers_find_modules_in_the_order_of_the_app(tmp_path: Path) -> None:
@@ -242,3 +243,11 @@ def test_what_cannot_be_sent_is_said_with_what_helps() -> None:
         assert "cloudpickle" not in str(caught.value)
         with pytest.raises(InvalidInput, match=r"input cannot be read: .*TypeError: .*missing"):
             processes.submit(repr, importable.Unreadable(1, 2)).result()
+
+
+def test_who_awaits_a_call_without_asyncio_is_told_what_to_do() -> None:
+    with ProcessPool(1) as processes:
+        future = processes.submit(time.sleep, 1.0)
+        awaiting = future.__await__()
+        with pytest.raises(RuntimeError, match=r"no running event loop: .* have a thread wait"):
+            next(awaiting)

@@ -48,9 +48,7 @@ class AwaitableFuture(Future[T]):
             del self
 
     def _wait_in_loop(self) -> Generator[Any, None, None]:
-        from asyncio import get_running_loop
-
-        waiter = get_running_loop().create_future()
+        waiter = _running_loop().create_future()
         if not self._ring_for(waiter):
             with self._condition:
                 if self.done():
@@ -121,6 +119,16 @@ class PoolFuture(AwaitableFuture[T]):
             return False
         self._give_up()
         return True
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    from asyncio import get_running_loop
+
+    try:
+        return get_running_loop()
+    except RuntimeError as problem:
+        hint = "it is awaited in loops of asyncio; elsewhere have a thread wait for its result()"
+        raise RuntimeError(f"{problem}: {hint}") from None
 
 
 def bell_here(loop: asyncio.AbstractEventLoop) -> _native.Bell:

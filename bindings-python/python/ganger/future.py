@@ -55,8 +55,15 @@ class CallFuture(AwaitableFuture[T]):
 
     def cancel(self) -> bool:
         """Gives the call up, running or not. False if it has ended already."""
-        if not super().cancel():
-            return False
+        cancelled = True
+        try:
+            cancelled = super().cancel()
+        finally:  # A callback that is interrupted leaves it cancelled, and its worker must hear of it.
+            if cancelled:
+                self._give_up()
+        return cancelled
+
+    def _give_up(self) -> None:
         with self._condition:
             first = self._state == _CANCELLED
             if first:
@@ -65,7 +72,6 @@ class CallFuture(AwaitableFuture[T]):
         if first:
             self._call.cancel()
             wake([self])
-        return True
 
     def done(self) -> bool:
         """Whether the call has ended, by being cancelled or otherwise."""
