@@ -197,6 +197,15 @@ def test_contract(code: Path) -> None:
         }
 
 
+def test_a_missing_module_is_told_with_the_python_that_misses_it(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("import nothing_like_this")
+    with Host.start(tmp_path / "bad.py") as host:
+        what, _, python = host.next().body["message"].partition(" (this Python is ")
+        assert what == "No module named 'nothing_like_this'"
+        assert Path(python.removesuffix(")")).samefile(sys.executable)
+        assert host.exit_code() == 1
+
+
 def test_hooks_run_in_order_before_ready_and_after_the_last_call(host: Host) -> None:
     assert host.result("add", {"a": 1}) == 3
     host.stop()

@@ -80,6 +80,9 @@ def _live(target: str, data: Lane, control_lane: Lane, address: str | None) -> i
     except (Exception, SystemExit) as error:
         from . import errors
 
+        if isinstance(error, ModuleNotFoundError):
+            # Often it is there, but for another Python than the one that the app has found.
+            error.msg += f" (this Python is {sys.executable})"
         data.writer.send(errors.error_frame(0, errors.report(error, "START_FAILED")))
         return 1
     data.writer.send(ready)
