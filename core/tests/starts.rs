@@ -69,7 +69,7 @@ fn every_start_that_fails_says_why_in_its_own_exit() {
     for (options, says) in [
         (json!({ "python": file, "workers": 4 }), ["SyntaxError", "line 2", "def oops(:"]),
         (gone, ["exited with code", "before it was ready", "/no/such/worker"]),
-        (slow, ["worker", "not ready in time", "killed"]),
+        (slow, ["worker", "not ready within the start timeout", "killed"]),
     ] {
         let pool = made(&options);
         let heard = events(&pool);
@@ -107,7 +107,7 @@ fn a_worker_that_never_gets_ready_is_killed_and_says_so() {
     let pool = made(&json!({ "python": file, "workers": 1, "start_timeout": "300ms" }));
     let error = call(&pool, "echo", json!(1)).unwrap_err();
     assert_eq!(error.code.to_string(), "START_FAILED");
-    assert!(error.message.contains("not ready in time"), "{}", error.message);
+    assert!(error.message.contains("not ready within the start timeout"), "{}", error.message);
     pool.terminate_blocking();
 }
 

@@ -114,6 +114,9 @@ impl NativePool {
         form: i32,
         options: Option<String>,
     ) -> napi::Result<Vec<f64>> {
+        if self.pool.is_closed() {
+            return Err(thrown(&Error { function: Some(function.into()), ..Error::pool_closed() }));
+        }
         let bytes = payload.get(..length as usize).unwrap_or_default();
         let call = self.made(function, (bytes, form), options)?;
         let mailbox = Arc::clone(&self.mailbox);

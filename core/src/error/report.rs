@@ -115,7 +115,7 @@ impl WorkerDeath {
             DeathCause::Unresponsive => "did not answer the health check and was killed".to_owned(),
             DeathCause::NotStarted => "could not be started".to_owned(),
             DeathCause::Protocol => "broke the protocol and was killed".to_owned(),
-            DeathCause::StartTimeout => "was not ready in time and was killed".to_owned(),
+            DeathCause::StartTimeout => "was not ready within the start timeout and was killed".to_owned(),
         }
     }
 }
