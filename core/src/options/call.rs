@@ -73,7 +73,8 @@ impl CallOptions {
     /// An option that is unknown, of the wrong type or out of range.
     pub fn parse(map: &Map<String, Value>, surface: Surface) -> Result<CallOptions, OptionError> {
         let mut options = CallOptions::default();
-        read::fill(&mut options, map, surface, CALL_FIELDS, (POOL_FIELDS, "a pool, not of a call"))?;
+        read::fill(&mut options, map, surface, CALL_FIELDS, (POOL_FIELDS, "a pool, not of a call"))
+            .map_err(|error| error.or_an_input(surface))?;
         Ok(options)
     }
 }

@@ -66,6 +66,17 @@ impl OptionError {
         OptionError::Unknown { name: written.chars().take(SHOWN).collect(), hint }
     }
 
+    /// Python has keyword arguments, and whoever writes an input as such is told how it goes.
+    pub(crate) fn or_an_input(self, surface: Surface) -> OptionError {
+        match self {
+            OptionError::Unknown { name, hint } if hint.is_empty() && surface == Surface::Python => {
+                let hint = format!("; an input is one value, such as {{{name:?}: ...}}");
+                OptionError::Unknown { name, hint }
+            }
+            OptionError::Unknown { .. } | OptionError::Invalid { .. } | OptionError::Conflict { .. } => self,
+        }
+    }
+
     pub(crate) fn invalid(name: &str, surface: Surface, value: &Value, expected: String) -> OptionError {
         OptionError::Invalid { name: surface.spell(name).into_owned(), value: surface.show(value), expected }
     }

@@ -166,6 +166,11 @@ fn an_unknown_option_is_named_with_the_nearest_known_one() {
         r#"unknown option "workers"; it is an option of a pool, not of a call"#
     );
     assert_eq!(elsewhere.name(), "workers");
+    let input = call(json!({"amount": 3}), Surface::Python).unwrap_err();
+    assert_eq!(
+        input.to_string(),
+        r#"unknown option "amount"; an input is one value, such as {"amount": ...}"#
+    );
     // What does not exist yet is not silently taken.
     for later in ["go", "arena"] {
         assert!(wrong(later, Surface::Node).starts_with("unknown option"), "{later}");
