@@ -93,6 +93,25 @@ for (const [language, worker] of Object.entries(both)) {
     assert.ok((await call).equals(pattern(MIB)))
   })
 
+  test(`${language}: an input of many calls lies there once, and each call has it as it was`, async (t) => {
+    const pool = open(t, { ...worker, workers: 2 })
+    const input = pattern(MIB)
+    const first = Array.from({ length: 6 }, () => pool.call('echo', input))
+    const taken = used(pool)
+    assert.ok(taken >= MIB && taken < 2 * MIB, `${taken} bytes`)
+    input.fill(7)
+    const second = Array.from({ length: 6 }, () => pool.call('echo', input))
+    assert.ok(used(pool) >= 2 * MIB)
+    const results = await Promise.all([...first, ...second])
+    for (const [index, bytes] of results.entries()) {
+      assert.ok(bytes.equals(index < 6 ? pattern(MIB) : input), `${index}`)
+      // Nobody else has what is written to it, whoever shares its memory; and a call that comes now gets what the input is now.
+      bytes.fill(index)
+      assert.ok((await pool.call('echo', input)).equals(input), `${index}`)
+    }
+    assert.ok(results.every((bytes, index) => bytes.equals(Buffer.alloc(MIB, index))))
+  })
+
   test(`${language}: a worker that dies with a large input gives it back`, async (t) => {
     const pool = open(t, worker)
     for (let call = 0; call < 3; call++) {

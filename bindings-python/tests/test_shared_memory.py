@@ -197,6 +197,17 @@ def test_an_input_does_not_change_while_the_worker_holds_it(pool: Pool) -> None:
     support.eventually(lambda: used(pool) == 0, "the worker gave it back")
 
 
+def test_an_input_of_many_calls_lies_there_once(pool: Pool) -> None:
+    payload = data(1 << 20)
+    calls = [pool.submit("copied", payload) for _ in range(6)]
+    taken = used(pool)
+    assert 1 << 20 <= taken < 2 << 20, f"{taken} bytes"
+    another = pool.submit("copied", data(1 << 20, 2))
+    assert used(pool) >= 2 << 20
+    assert [call.result() for call in calls] == [payload] * 6
+    assert another.result() == data(1 << 20, 2)
+
+
 def test_a_death_gives_back_what_the_worker_had(pool: Pool) -> None:
     pool.call("keep", data(LARGE))
     with pytest.raises(WorkerCrashed):

@@ -92,11 +92,12 @@ impl Reply {
         Self { encoding: Encoding::MessagePack, payload, view: false, place: None, attempts: 0 }
     }
 
-    /// Whether the payload is this reply's alone, so that its holder may change it: neither the worker nor another call looks at it.
-    pub fn is_exclusive(&self) -> bool {
+    /// Whether the payload is this reply's alone, so that its holder may change it: neither the worker nor another call looks at it, nor
+    /// will any.
+    pub fn make_exclusive(&self) -> bool {
         match &self.place {
             // The payload holds it too.
-            Some(Place::Input(block)) => block.holders() == 2,
+            Some(Place::Input(block)) => block.is_left_to(2),
             Some(Place::Result(_)) | None => true,
         }
     }

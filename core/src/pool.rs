@@ -78,12 +78,15 @@ impl Pool {
         if self.is_here() { self.0.shared.reserve(bytes) } else { None }
     }
 
-    /// Bytes as an input: copied once, to shared memory if they are long enough and there is room.
+    /// Bytes as an input: copied once, to shared memory if they are long enough and there is room. The same bytes from the same place are not
+    /// copied again as long as a call or a result holds them there.
     pub fn copied(&self, encoding: Encoding, shape: Shape, bytes: &[u8]) -> Input {
         let long = bytes.len() >= SHARED_MEMORY_THRESHOLD;
-        if long && let Some(mut room) = self.reserve(bytes.len()) {
-            room.copy_from_slice(bytes);
-            return Input::shared(encoding, shape, room.freeze());
+        if long
+            && self.is_here()
+            && let Some(block) = self.0.shared.hold(bytes)
+        {
+            return Input::shared(encoding, shape, block);
         }
         let input = Input::new(encoding, shape, Bytes::copy_from_slice(bytes));
         if long { input.without_room() } else { input }

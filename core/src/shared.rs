@@ -36,7 +36,7 @@ pub(crate) use loans::{Lender, Loans};
 pub(crate) use waits::Condition;
 pub use waits::WaitId;
 
-use crate::arena::{InputArena, Reservation, SHARED_MEMORY_THRESHOLD};
+use crate::arena::{Block, InputArena, Reservation, SHARED_MEMORY_THRESHOLD};
 use crate::call::{Call, Completion, Input};
 use crate::crew::Lanes;
 use crate::error::Error;
@@ -118,16 +118,20 @@ impl Shared {
         self.arena()?.reserve(bytes)
     }
 
+    /// Bytes in shared memory. None: as above.
+    pub(crate) fn hold(&self, bytes: &[u8]) -> Option<Block> {
+        self.arena()?.hold(bytes)
+    }
+
     /// A large input moves to shared memory, if there is room: on the caller's thread, once for all attempts.
     pub(crate) fn in_shared_memory(&self, input: Input) -> Input {
         let Input { encoding, shape, payload, block, refused, view } = &input;
         if block.is_none()
             && !refused
             && payload.len() >= SHARED_MEMORY_THRESHOLD
-            && let Some(mut room) = self.reserve(payload.len())
+            && let Some(block) = self.hold(payload)
         {
-            room.copy_from_slice(payload);
-            return Input { view: *view, ..Input::shared(*encoding, *shape, room.freeze()) };
+            return Input { view: *view, ..Input::shared(*encoding, *shape, block) };
         }
         input
     }

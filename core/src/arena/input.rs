@@ -1,5 +1,7 @@
 //! The pool's own arena: blocks that the host fills and lends to workers.
 
+mod lately;
+
 use std::fmt;
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
@@ -10,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::KEPT_PART;
 use ganger_protocol::{Blocks, Extent};
 
+use self::lately::Lately;
 use super::memory::{File, Mapping};
 
 /// Pages are no larger on any system.
@@ -24,6 +27,7 @@ struct Inside {
     mapping: Mapping,
     readers: Arc<OwnedFd>,
     blocks: Mutex<Blocks>,
+    lately: Lately,
     /// Payloads for which there was no room.
     refused: AtomicU64,
     warned: AtomicBool,
@@ -80,7 +84,8 @@ impl InputArena {
         let readers = Arc::new(file.for_readers()?);
         let blocks = Mutex::new(Blocks::new(size as u64, size as u64 / KEPT_PART));
         let (refused, warned) = (AtomicU64::new(0), AtomicBool::new(false));
-        Ok(Self(Arc::new(Inside { file, mapping, readers, blocks, refused, warned })))
+        let lately = Lately::default();
+        Ok(Self(Arc::new(Inside { file, mapping, readers, blocks, lately, refused, warned })))
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -112,6 +117,19 @@ impl InputArena {
             }
         }
         reserved.map(|extent| Reservation(Lease { arena: self.clone(), extent, length }))
+    }
+
+    /// A block that holds these bytes: one that holds them already, if they were copied from the same place and are the same still, or
+    /// a copy. None as in `reserve`.
+    pub(crate) fn hold(&self, bytes: &[u8]) -> Option<Block> {
+        if let Some(block) = self.0.lately.find(bytes) {
+            return Some(block);
+        }
+        let mut room = self.reserve(bytes.len())?;
+        room.copy_from_slice(bytes);
+        let block = room.freeze();
+        self.0.lately.remember(bytes, &block);
+        Some(block)
     }
 
     fn take(&self, length: u64) -> Option<Extent> {
@@ -182,8 +200,13 @@ impl Block {
         self.0.extent.offset
     }
 
+    /// Whether there are so many clones and no more. Then there will be none but clones of these.
+    pub(crate) fn is_left_to(&self, holders: usize) -> bool {
+        self.0.arena.0.lately.forget_if_held_by(holders, self)
+    }
+
     /// How many clones there are.
-    pub(crate) fn holders(&self) -> usize {
+    fn holders(&self) -> usize {
         let holders = Arc::strong_count(&self.0);
         // What those who have let go of it read, they read before.
         fence(Ordering::Acquire);
@@ -274,6 +297,35 @@ mod tests {
         assert!(arena.reserve(2 << 20).is_none(), "more than it ever has");
         drop(held);
         assert!(arena.reserve(1 << 20).is_some(), "pieces that are free again join");
+    }
+
+    #[test]
+    fn the_same_bytes_from_the_same_place_lie_there_once() {
+        let arena = InputArena::new(4 << 20).unwrap();
+        let mut bytes = vec![1; 500 * KIB];
+        let first = arena.hold(&bytes).unwrap();
+        let again = arena.hold(&bytes).unwrap();
+        assert_eq!((again.offset(), again.holders()), (first.offset(), 2));
+        assert_ne!(arena.hold(&bytes.clone()).unwrap().offset(), first.offset(), "these come from elsewhere");
+        assert_ne!(arena.hold(&bytes[..400 * KIB]).unwrap().offset(), first.offset(), "these are fewer");
+        bytes[499 * KIB] = 2;
+        let changed = arena.hold(&bytes).unwrap();
+        assert_ne!(changed.offset(), first.offset());
+        assert_eq!((first.as_ref()[499 * KIB], changed.as_ref()[499 * KIB]), (1, 2));
+        drop((first, again, changed));
+        assert_eq!(arena.used_bytes(), 0, "to be remembered holds nothing");
+    }
+
+    #[test]
+    fn what_one_may_write_nobody_gets_again() {
+        let arena = InputArena::new(4 << 20).unwrap();
+        let bytes = vec![1; 500 * KIB];
+        let first = arena.hold(&bytes).unwrap();
+        let shared = arena.hold(&bytes).unwrap();
+        assert!(!first.is_left_to(1));
+        drop(shared);
+        assert!(first.is_left_to(1));
+        assert_ne!(arena.hold(&bytes).unwrap().offset(), first.offset());
     }
 
     #[test]
