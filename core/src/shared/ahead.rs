@@ -18,30 +18,45 @@ const SMALL: usize = 16 * 1024;
 /// One worker's part in it.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
-    claims: Option<Claims>,
-    /// The worker said that it claims.
-    agreed: bool,
+    terms: Terms,
     /// The numbers of the calls that were laid there and are not answered, in order. The first may run.
     laid: VecDeque<u64>,
 }
 
+/// Whether calls may lie at the worker.
+#[derive(Debug, Default)]
+enum Terms {
+    /// It inherited no claims, or does not claim.
+    #[default]
+    Never,
+    /// It inherited claims, and has not said yet whether it claims.
+    Offered(Claims),
+    Agreed(Claims),
+}
+
 impl Ahead {
     pub(crate) fn of(claims: Claims) -> Self {
-        Self { claims: Some(claims), ..Self::default() }
+        Self { terms: Terms::Offered(claims), ..Self::default() }
     }
 
     pub(crate) fn claims(&self) -> Option<&Claims> {
-        self.claims.as_ref()
+        match &self.terms {
+            Terms::Offered(claims) | Terms::Agreed(claims) => Some(claims),
+            Terms::Never => None,
+        }
     }
 
-    /// Whether calls may lie at the worker, once it has said what it can.
+    /// The worker has said what it can. Whether calls may lie at it.
     pub(super) fn agree(&mut self, worker_can: bool) -> bool {
-        self.agreed = worker_can && self.claims.is_some();
-        self.agreed
+        self.terms = match std::mem::take(&mut self.terms) {
+            Terms::Offered(claims) | Terms::Agreed(claims) if worker_can => Terms::Agreed(claims),
+            Terms::Never | Terms::Offered(_) | Terms::Agreed(_) => Terms::Never,
+        };
+        self.is_agreed()
     }
 
     pub(super) fn is_agreed(&self) -> bool {
-        self.agreed
+        matches!(self.terms, Terms::Agreed(_))
     }
 
     pub(super) fn answered(&mut self, seq: u64) {
