@@ -92,12 +92,11 @@ impl Reply {
         Self { encoding: Encoding::MessagePack, payload, view: false, place: None, attempts: 0 }
     }
 
-    /// Whether the payload is this reply's alone, so that its holder may change it: neither the worker nor another call looks at it, nor
-    /// will any.
-    pub fn make_exclusive(&self) -> bool {
+    /// Whether the payload is this reply's alone, so that its holder may change it: neither the worker nor another call looks at it.
+    pub fn is_exclusive(&self) -> bool {
         match &self.place {
-            // The payload holds it too.
-            Some(Place::Input(block)) => block.is_left_to(2),
+            // The worker may hold it still, and who hands the same bytes over again shares it.
+            Some(Place::Input(_)) => false,
             Some(Place::Result(_)) | None => true,
         }
     }

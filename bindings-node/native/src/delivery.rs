@@ -113,7 +113,7 @@ fn inline(settled: &Settled) -> Option<&[u8]> {
 
 /// The payload as it lies, if that is worth it, so that nobody else sees what is written to it; else a copy.
 fn buffer<'env>(env: &'env Env, reply: Reply) -> napi::Result<ArrayBuffer<'env>> {
-    if reply.payload.len() >= VIEWED && reply.make_exclusive() {
+    if reply.payload.len() >= VIEWED && reply.is_exclusive() {
         return memory::view(env, reply.payload);
     }
     let private = if reply.payload.len() >= MAPPED { reply.privately() } else { None };

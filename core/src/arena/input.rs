@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::KEPT_PART;
@@ -200,19 +200,6 @@ impl Block {
         self.0.extent.offset
     }
 
-    /// Whether there are so many clones and no more. Then there will be none but clones of these.
-    pub(crate) fn is_left_to(&self, holders: usize) -> bool {
-        self.0.arena.0.lately.forget_if_held_by(holders, self)
-    }
-
-    /// How many clones there are.
-    fn holders(&self) -> usize {
-        let holders = Arc::strong_count(&self.0);
-        // What those who have let go of it read, they read before.
-        fence(Ordering::Acquire);
-        holders
-    }
-
     /// A part of it that is written without anybody else seeing it, whoever looks at the block. None: the system has none to give.
     pub(crate) fn privately(&self, part: Range<usize>) -> Option<PrivateView> {
         assert!(part.start <= part.end && part.end <= self.0.length, "a part lies within its block");
@@ -305,7 +292,7 @@ mod tests {
         let mut bytes = vec![1; 500 * KIB];
         let first = arena.hold(&bytes).unwrap();
         let again = arena.hold(&bytes).unwrap();
-        assert_eq!((again.offset(), again.holders()), (first.offset(), 2));
+        assert_eq!(again.offset(), first.offset());
         assert_ne!(arena.hold(&bytes.clone()).unwrap().offset(), first.offset(), "these come from elsewhere");
         assert_ne!(arena.hold(&bytes[..400 * KIB]).unwrap().offset(), first.offset(), "these are fewer");
         bytes[499 * KIB] = 2;
@@ -314,18 +301,6 @@ mod tests {
         assert_eq!((first.as_ref()[499 * KIB], changed.as_ref()[499 * KIB]), (1, 2));
         drop((first, again, changed));
         assert_eq!(arena.used_bytes(), 0, "to be remembered holds nothing");
-    }
-
-    #[test]
-    fn what_one_may_write_nobody_gets_again() {
-        let arena = InputArena::new(4 << 20).unwrap();
-        let bytes = vec![1; 500 * KIB];
-        let first = arena.hold(&bytes).unwrap();
-        let shared = arena.hold(&bytes).unwrap();
-        assert!(!first.is_left_to(1));
-        drop(shared);
-        assert!(first.is_left_to(1));
-        assert_ne!(arena.hold(&bytes).unwrap().offset(), first.offset());
     }
 
     #[test]

@@ -41,16 +41,6 @@ impl Lately {
         inputs.push_back(Copied { source: bytes.as_ptr().addr(), lease: Arc::downgrade(&block.0) });
     }
 
-    /// True if there are so many holders of the block and no more: then nobody gets it here from now on.
-    pub(super) fn forget_if_held_by(&self, holders: usize, block: &Block) -> bool {
-        let mut inputs = self.inputs();
-        let no_more = block.holders() == holders;
-        if no_more {
-            inputs.retain(|copied| !std::ptr::eq(copied.lease.as_ptr(), Arc::as_ptr(&block.0)));
-        }
-        no_more
-    }
-
     fn inputs(&self) -> MutexGuard<'_, VecDeque<Copied>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
