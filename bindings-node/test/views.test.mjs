@@ -40,6 +40,21 @@ test('an input that is kept stays as it was, whatever comes after it', async (t)
   await allIsBack(pool)
 })
 
+test('a worker that is never idle gives back what it let go of late', async (t) => {
+  const pool = open(t, { ...options, sharedMemory: '1gib' })
+  const size = 40 * MIB
+  for (let call = 0; call < 3; call++) release(await pool.call('keep', filled(1, size)))
+  // Long enough to be no longer young.
+  const echo = async () => release(await pool.call('echo', filled(2, size)))
+  for (let call = 0; call < 5; call++) await echo()
+  assert.ok(used(pool) >= 3 * size)
+  assert.equal(await pool.call('letGo'), 3)
+  await eventually(async () => {
+    await echo()
+    return used(pool) <= 2 * size
+  })
+})
+
 test('what a worker writes to an input nobody else sees', async (t) => {
   const pool = open(t, options)
   const given = filled(1)

@@ -21,8 +21,9 @@ const LARGE_HEAP = 64 * 1024 * 1024
 let isAlone = false
 
 /**
- * V8 begins to collect everything with each buffer of 64 MiB and more: from now on it wakes nobody for that who would take the processor from the call.
- * For processes that are ours.
+ * V8 begins to collect everything with each buffer of 64 MiB and more. From now on it wakes nobody for that who would take the processor from the
+ * call, and does not go on with it by itself when there is nothing else to do, which is when the app is busy with the answer: whoever holds views
+ * looks for them. For processes that are ours.
  */
 export function collectAlone(): void {
   if (isAlone) return
@@ -32,6 +33,7 @@ export function collectAlone(): void {
   // Never amid a collection that others have a part in.
   collectAll()
   setFlagsFromString('--no-concurrent-marking')
+  setFlagsFromString('--no-incremental-marking-task')
 }
 
 type Collect = (young?: { type: 'minor' }) => void

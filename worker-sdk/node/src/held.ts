@@ -22,6 +22,10 @@ export class HeldViews {
   readonly #most: number
   #bytes = 0
   #looksSoon = false
+  /** How many of answered calls outlived the last look at everything, and when that was. */
+  #kept = 0
+  #keptSince = 0
+  #lookedAtAll = false
   #answeredAt = 0
   #patienceMs = LONG_IDLE_MS
   #timer: NodeJS.Timeout | undefined
@@ -68,8 +72,31 @@ export class HeldViews {
 
   #look(): void {
     this.#looksSoon = false
-    if (this.#bytes >= MANY_BYTES) collectMany()
-    else collectYoung()
+    if (this.#bytes < MANY_BYTES) return collectYoung()
+    collectMany()
+    this.#lookForOld()
+  }
+
+  /** What is there still from calls before the last is no longer young: only a look at everything finds it. In vain, it is left alone for a while. */
+  #lookForOld(): void {
+    const old = this.#told() - 1
+    this.#kept = this.#lookedAtAll ? old : Math.min(this.#kept, old)
+    const isLate = old > 0 && this.#answeredAt - this.#keptSince > this.#patienceMs
+    this.#lookedAtAll = old > this.#kept || isLate
+    if (!this.#lookedAtAll) return
+    collectAll()
+    this.#keptSince = this.#answeredAt
+    if (isLate) this.#loseHope()
+  }
+
+  #loseHope(): void {
+    this.#patienceMs = Math.min(2 * this.#patienceMs, LONGEST_IDLE_MS)
+  }
+
+  #told(): number {
+    let told = 0
+    for (const held of this.#held.values()) if (held.told) told++
+    return told
   }
 
   #idle(): void {
@@ -82,7 +109,7 @@ export class HeldViews {
       this.#wait(this.#patienceMs - idle + IDLE_MS)
     } else {
       collectAll()
-      this.#patienceMs = Math.min(2 * this.#patienceMs, LONGEST_IDLE_MS)
+      this.#loseHope()
     }
   }
 
