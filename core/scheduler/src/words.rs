@@ -1,4 +1,4 @@
-//! Actions in a few words: what is read of a flight record that is played again.
+//! Actions and ends of processes in a few words: what is read of a flight record that is played again.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl fmt::Display for Event {
             Event::WorkerReady { worker, started_in } => format!("[ready {worker} in {started_in:?}]"),
             Event::WorkerExit { worker, exit, running, calls, reason, cause } => format!(
                 "[exit {worker}: {}, {}, {}, running {running}, answered {calls}]",
-                of_exit(*exit),
+                exit,
                 of_reason(*reason),
                 of_cause(*cause)
             ),
@@ -104,13 +104,15 @@ fn of_failure(failure: &Failure) -> String {
     }
 }
 
-fn of_exit(exit: Exit) -> String {
-    match exit {
-        Exit::Code(code) => format!("code {code}"),
-        Exit::Signal(signal) => format!("signal {signal}"),
-        Exit::Unknown => "unknown".into(),
-        Exit::NotStarted => "not started".into(),
-        Exit::Detached => "detached".into(),
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Code(code) => write!(f, "code {code}"),
+            Exit::Signal(signal) => write!(f, "signal {signal}"),
+            Exit::Unknown => f.write_str("unknown"),
+            Exit::NotStarted => f.write_str("not started"),
+            Exit::Detached => f.write_str("detached"),
+        }
     }
 }
 

@@ -28,12 +28,17 @@ let isAlone = false
 export function collectAlone(): void {
   if (isAlone) return
   isAlone = true
-  const { getHeapStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
-  if (getHeapStatistics().used_heap_size > LARGE_HEAP) return
+  if (!heapIsSmall()) return
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
   // Never amid a collection that others have a part in.
   collectAll()
   setFlagsFromString('--no-concurrent-marking')
   setFlagsFromString('--no-incremental-marking-task')
+}
+
+/** Whether a collection of everything is a matter of some milliseconds. */
+export function heapIsSmall(): boolean {
+  return process.getBuiltinModule('node:v8').getHeapStatistics().used_heap_size <= LARGE_HEAP
 }
 
 type Collect = (young?: { type: 'minor' }) => void

@@ -1,7 +1,8 @@
 // Which inputs something in this worker may still look at. Only a collection tells that nothing does, so it is seen to that there is
 // one: after an answer, when much is held; and when the worker has been idle for a while, for the rest.
 
-import { collectAll, collectAlone, collectMany, collectYoung, giveUpAtOnce, MANY_BYTES } from './collecting.js'
+import * as collecting from './collecting.js'
+import { MANY_BYTES } from './collecting.js'
 import type { Seq } from './protocol.js'
 
 /** The part of an arena that may lie with one worker for want of a collection. */
@@ -10,6 +11,12 @@ const IDLE_MS = 20
 /** Then what has survived some collections is looked for as well: in vain twice as late the next time, up to a limit. */
 const LONG_IDLE_MS = 1000
 const LONGEST_IDLE_MS = 60_000
+
+/** How to look for what nobody can reach; tests have one that counts. */
+export type Collector = Pick<
+  typeof collecting,
+  'collectAll' | 'collectAlone' | 'collectMany' | 'collectYoung' | 'giveUpAtOnce' | 'heapIsSmall'
+>
 
 interface Held {
   bytes: number
@@ -33,13 +40,14 @@ export class HeldViews {
   constructor(
     arenaSize: number,
     private readonly giveBack: (seq: Seq) => void,
+    private readonly collector: Collector = collecting,
   ) {
     this.#most = Math.min(MANY_BYTES, arenaSize / PART)
-    giveUpAtOnce()
+    collector.giveUpAtOnce()
   }
 
   add(seq: Seq, bytes: number): void {
-    if (bytes >= MANY_BYTES) collectAlone()
+    if (bytes >= MANY_BYTES) this.collector.collectAlone()
     this.#held.set(seq, { bytes, told: false })
     this.#bytes += bytes
   }
@@ -72,9 +80,10 @@ export class HeldViews {
 
   #look(): void {
     this.#looksSoon = false
-    if (this.#bytes < MANY_BYTES) return collectYoung()
-    collectMany()
-    this.#lookForOld()
+    if (this.#bytes < MANY_BYTES) return this.collector.collectYoung()
+    this.collector.collectMany()
+    // In a large heap V8 goes on looking by itself, beside what the worker does.
+    if (this.collector.heapIsSmall()) this.#lookForOld()
   }
 
   /** What is there still from calls before the last is no longer young: only a look at everything finds it. In vain, it is left alone for a while. */
@@ -84,7 +93,7 @@ export class HeldViews {
     const isLate = old > 0 && this.#answeredAt - this.#keptSince > this.#patienceMs
     this.#lookedAtAll = old > this.#kept || isLate
     if (!this.#lookedAtAll) return
-    collectAll()
+    this.collector.collectAll()
     this.#keptSince = this.#answeredAt
     if (isLate) this.#loseHope()
   }
@@ -105,10 +114,10 @@ export class HeldViews {
     const idle = performance.now() - this.#answeredAt
     if (idle < IDLE_MS) this.#wait(IDLE_MS)
     else if (idle < this.#patienceMs) {
-      collectYoung()
+      this.collector.collectYoung()
       this.#wait(this.#patienceMs - idle + IDLE_MS)
     } else {
-      collectAll()
+      this.collector.collectAll()
       this.#loseHope()
     }
   }

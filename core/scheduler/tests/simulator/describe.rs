@@ -1,6 +1,6 @@
 //! Inputs in a few words, for histories and for the transition table. Actions have theirs from the scheduler.
 
-use ganger_scheduler::{Action, Batch, CallSpec, Declaration, Exit, Input};
+use ganger_scheduler::{Action, Batch, CallSpec, Declaration, Input};
 
 pub(crate) fn describe(action: &Action) -> String {
     action.to_string()
@@ -31,7 +31,7 @@ pub(crate) fn describe_input(input: &Input) -> String {
             let calls: Vec<String> = unwritten.iter().map(ToString::to_string).collect();
             let rest =
                 if calls.is_empty() { String::new() } else { format!(", unwritten {}", calls.join(" ")) };
-            format!("{worker} exits ({}){rest}", of_exit(*exit))
+            format!("{worker} exits ({exit}){rest}")
         }
     }
 }
@@ -90,14 +90,4 @@ fn of_declaration(declaration: &Declaration) -> String {
         words += &format!(" slots {slots}");
     }
     words + &of_batch(batch)
-}
-
-fn of_exit(exit: Exit) -> String {
-    match exit {
-        Exit::Code(code) => format!("code {code}"),
-        Exit::Signal(signal) => format!("signal {signal}"),
-        Exit::Unknown => "unknown".into(),
-        Exit::NotStarted => "not started".into(),
-        Exit::Detached => "detached".into(),
-    }
 }
